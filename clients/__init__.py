@@ -1,0 +1,1 @@
+"""Clients: the SDK and group advantages. Imports nothing but `assay` core."""

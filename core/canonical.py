@@ -1,0 +1,66 @@
+"""Canonical JSON: one text for one value, so that results can be compared and content can be hashed.
+
+Lone surrogates are legal in completions (a cut escape such as `\\ud83d`), so output is ASCII-only JSON:
+it carries them unharmed where UTF-8 could not.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any  # JSON values have no narrower type
+
+from assay.errors import InvalidRequest
+
+
+def dump_line(value: Mapping[str, Any]) -> str:
+    """Return `value` as one JSON line without its newline; key order is kept, NaN and infinities are refused."""
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def content_hash(value: Any) -> str:
+    """Return 32 hex digits (128 bits of SHA-256) that name `value`; key order does not matter."""
+    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
+
+
+def load(data: bytes | str, *, path: str = "") -> Any:
+    """Parse one JSON document. Raises InvalidRequest for invalid UTF-8, bad JSON, NaN or infinities."""
+    try:
+        text = data.decode("utf-8-sig") if isinstance(data, bytes) else data.removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(
+            f"byte {error.start} is not valid UTF-8",
+            path=path,
+            fix="send UTF-8; escape lone surrogates as \\udXXX",
+        ) from error
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"not valid JSON: {error}", path=path, fix="send one JSON document") from error
+
+
+def load_documents(data: bytes, *, path: str = "") -> list[Any]:
+    """Parse a JSON object, a JSON array (its elements) or JSON lines, told apart by content."""
+    stripped = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not stripped:
+        return []
+    try:
+        whole = load(stripped, path=path)
+    except InvalidRequest:
+        if b"\n" not in stripped.strip():
+            raise
+        lines = [(n, line) for n, line in enumerate(stripped.splitlines(), 1) if line.strip()]
+        return [load(line, path=f"{path}:{n}") for n, line in lines]
+    return whole if isinstance(whole, list) else [whole]
+
+
+def finite(value: float) -> float:
+    """Return `value` unless it is NaN or infinite, which no reward may be (ValueError)."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value!r} is not finite")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,87 @@
+"""Every exception Assay raises on purpose.
+
+    AssayError
+    ├── RequestError          the caller sent something we refuse (HTTP 4xx, exit code 2)
+    │   ├── InvalidRequest    malformed or inconsistent input; carries the path of the fault
+    │   ├── TooLarge          a body, task or completion over its size limit
+    │   ├── NotFound          no such batch, task or verifier
+    │   ├── Unauthorized      missing or wrong key
+    │   └── QueueFull         try again after `retry_after_s`
+    ├── TaskFault             the task cannot be judged (outcome `task_error`)
+    └── InfraFault            our side failed (outcome `infra_error`)
+        ├── IsolationUnavailable   this host cannot isolate; says what is missing
+        └── SandboxFault           a jail died or misbehaved outside the candidate's doing
+
+`verifiers.evaluate` alone turns the last two branches into outcomes.
+"""
+
+
+class AssayError(Exception):
+    """Root of the tree: catch this to catch everything Assay raises on purpose."""
+
+
+class RequestError(AssayError):
+    """The caller's input is refused. `path` is a JSON path such as `tasks[0].limits.wall_s`; `fix` says what to do."""
+
+    slug = "invalid-request"
+    status = 400
+
+    def __init__(self, detail: str, *, path: str = "", fix: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.path = path
+        self.fix = fix
+
+
+class InvalidRequest(RequestError):
+    """Malformed, unknown or inconsistent input (422)."""
+
+    status = 422
+
+
+class TooLarge(RequestError):
+    """A body, task or completion exceeds its size limit (413)."""
+
+    slug = "too-large"
+    status = 413
+
+
+class NotFound(RequestError):
+    """No such batch, task or verifier (404)."""
+
+    slug = "not-found"
+    status = 404
+
+
+class Unauthorized(RequestError):
+    """The bearer key is missing or wrong (401)."""
+
+    slug = "unauthorized"
+    status = 401
+
+
+class QueueFull(RequestError):
+    """The queue is at its bound (429); retry after `retry_after_s` seconds."""
+
+    slug = "queue-full"
+    status = 429
+
+    def __init__(self, detail: str, *, retry_after_s: int) -> None:
+        super().__init__(detail, fix=f"retry after {retry_after_s} s")
+        self.retry_after_s = retry_after_s
+
+
+class TaskFault(AssayError):
+    """The task itself cannot be judged; the attempt's outcome is `task_error`, its reward null."""
+
+
+class InfraFault(AssayError):
+    """Our side failed; the attempt is retried and then reported as `infra_error`, reward null."""
+
+
+class IsolationUnavailable(InfraFault):
+    """This host cannot give the isolation that was asked for; the message says what is missing and how to get it."""
+
+
+class SandboxFault(InfraFault):
+    """A jail could not be made, or died outside the candidate's doing."""

@@ -1,0 +1,193 @@
+"""The words on the wire: Task, Attempt, Batch options and Result.
+
+Fields that only one verifier reads live in that verifier's own task model (a subclass of `TaskBase`);
+`assay.verifiers.registry` joins them into one union discriminated by `verifier`.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any  # Any: `metadata` is opaque and returned as sent
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+
+from assay.canonical import content_hash
+from assay.outcomes import Outcome
+
+
+class Wire(BaseModel):
+    """Base of everything parsed from a caller: frozen, unknown fields refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Scoring(StrEnum):
+    """How per-test outcomes become a reward."""
+
+    SHARE = "share"
+    """Tests passed divided by tests (weights ignored)."""
+    ALL = "all"
+    """1.0 if every test passed, else 0.0."""
+    WEIGHTED = "weighted"
+    """Sum of the weights of passed tests divided by the sum of all weights."""
+
+
+class Limits(Wire):
+    """Resource limits; MB = 2^20 bytes. The first eight hold per test, the last three per attempt."""
+
+    wall_s: float = Field(10.0, gt=0, le=3600)
+    """Wall-clock seconds of run time per test; queueing, start-up and crossings do not count."""
+    cpu_s: float = Field(10.0, gt=0, le=3600)
+    """CPU seconds per test, whole process tree."""
+    memory_mb: int = Field(512, ge=1, le=1_048_576)
+    """Resident memory of the whole tree."""
+    processes: int = Field(64, ge=1, le=65_536)
+    """Processes and threads alive at once."""
+    output_bytes: int = Field(1_000_000, ge=0, le=1_000_000_000)
+    """Bytes written to standard output and error together."""
+    disk_mb: int = Field(64, ge=1, le=1_048_576)
+    """Bytes of files the attempt may leave in its temporary file system."""
+    files: int = Field(256, ge=16, le=1_000_000)
+    """Files and folders in the temporary file system."""
+    attempt_wall_s: float = Field(60.0, gt=0, le=86_400)
+    """Wall-clock seconds for all tests of the attempt together."""
+    max_limit_hits: int = Field(3, ge=1, le=10_000)
+    """After this many tests cut by a limit the rest count as not passed."""
+    stop_on_fail: bool = False
+    """Stop at the first test that does not pass; the rest count as not passed."""
+
+
+class TaskBase(Wire):
+    """Fields every task has, whatever its verifier."""
+
+    id: str = Field(min_length=1, max_length=512)
+    verifier: str = "python"
+    limits: Limits = Limits()
+    gold: str | None = Field(None, validation_alias=AliasChoices("gold", "canonical_solution"))
+    """A completion known to be right; run once per task content and remembered. If it fails: `task_error`."""
+    requires: tuple[str, ...] = ()
+    """Modules a worker must have before it may take the task."""
+    scoring: Scoring = Scoring.SHARE
+    pass_threshold: float | None = None
+    """Reward at or above which the outcome is `passed`; default: full marks."""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    def content_hash(self) -> str:
+        """Name this task's content; `id` and `metadata` do not take part."""
+        return content_hash(self.model_dump(mode="json", exclude={"id", "metadata"}))
+
+
+def _label(value: object) -> object:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class Attempt(Wire):
+    """One completion offered for one task."""
+
+    task_id: str = Field(validation_alias=AliasChoices("task_id", "id"), min_length=1)
+    completion: str
+    attempt: Annotated[str | None, BeforeValidator(_label)] = None
+    """Label; default: the index among the task's attempts in this batch."""
+    group: str | None = None
+    """Attempts compared with each other; default: the task id."""
+    policy_version: Annotated[str | None, BeforeValidator(_label)] = None
+    truncated: bool = False
+    """The completion was cut by a length limit; copied to the result's flags."""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class BatchOptions(Wire):
+    """How a batch is handled."""
+
+    priority: int = Field(0, ge=-10, le=10)
+    """Higher runs earlier."""
+    deadline_s: float | None = Field(None, gt=0)
+    """Attempts not started this many seconds after acceptance are `cancelled`."""
+    cache: bool = True
+    """Whether equal work may be answered from the result of equal work."""
+    mask_truncated: bool = False
+    """Give truncated attempts a null reward."""
+    keep_output: bool = False
+    """Keep captured output of passed attempts too."""
+
+
+class TestResult(Wire):
+    """What became of one test of one attempt."""
+
+    __test__ = False  # not a pytest class
+
+    outcome: Outcome
+    name: str | None = None
+    message: str = ""
+
+
+class Step(Wire):
+    """One step-level reward, where a verifier gives them."""
+
+    name: str
+    outcome: Outcome
+    reward: float | None
+    span: tuple[int, int] | None = None
+
+
+class Usage(Wire):
+    """What the candidate's process tree used; memory is its peak in MB (2^20 bytes)."""
+
+    cpu_s: float = 0.0
+    memory_mb: float = 0.0
+
+
+class Timing(Wire):
+    """Wall seconds spent waiting for a slot and running."""
+
+    queued_s: float = 0.0
+    run_s: float = 0.0
+
+
+class Verdict(BaseModel):
+    """What a verifier returns for one attempt: raw terms and an outcome, before policy is applied."""
+
+    model_config = ConfigDict(frozen=True)
+
+    outcome: Outcome
+    reward: float | None
+    tests: tuple[TestResult, ...] = ()
+    terms: Mapping[str, float] = Field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    message: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+    usage: Usage = Usage()
+    flags: tuple[str, ...] = ()
+
+
+class Result(BaseModel):
+    """One line of results.jsonl; field order is the canonical key order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    batch_id: str
+    seq: int
+    index: int
+    task_id: str
+    attempt: str
+    group: str
+    outcome: Outcome
+    reward: float | None
+    passed: tuple[int, ...]
+    """0 or 1 per test."""
+    tests: tuple[TestResult, ...]
+    terms: Mapping[str, float]
+    steps: tuple[Step, ...]
+    message: str
+    stdout: str
+    stderr: str
+    exit_code: int | None
+    usage: Usage
+    timing: Timing
+    verifier: str
+    versions: Mapping[str, str]
+    sandbox: str
+    cached: bool
+    flags: tuple[str, ...]
+    metadata: Mapping[str, Any]

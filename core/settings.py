@@ -1,0 +1,81 @@
+"""Every setting, read once from a TOML file and `ASSAY_*` variables (the variables win).
+
+This is the only module that reads the environment.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from assay.errors import InvalidRequest
+
+
+class Settings(BaseModel):
+    """Settings of a service, a worker or a one-off score; units are in the names, MB = 2^20 bytes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    host: str = Field("127.0.0.1", description="Address the HTTP service binds to.")
+    port: int = Field(8700, ge=0, le=65535, description="Port of the HTTP service; 0 picks a free one.")
+    api_keys: tuple[SecretStr, ...] = Field(
+        (),
+        description="Bearer keys (comma-separated); required as soon as the service binds beyond loopback.",
+    )
+    redis_url: SecretStr | None = Field(None, description="External Redis; unset starts a private one.")
+    data_dir: Path = Field(
+        Path("assay-data"), description="Folder for the private Redis and archived results."
+    )
+    workers: int = Field(1, ge=0, le=256, description="Worker processes started by `assay serve`.")
+    slots: int = Field(
+        0, ge=0, le=1024, description="Attempts a worker runs at once; 0 means twice the usable cores."
+    )
+    queue_limit: int = Field(
+        200_000, ge=1, description="Attempts that may wait before new ones are answered 429."
+    )
+    max_body_mb: int = Field(256, ge=1, description="Largest request body, after decompression.")
+    max_task_mb: int = Field(64, ge=1, description="Largest task.")
+    max_completion_bytes: int = Field(1_000_000, ge=1, description="Largest completion.")
+    result_ttl_s: int = Field(86_400, ge=60, description="How long finished batches stay readable.")
+    insecure: bool = Field(
+        False, description="Run completions without isolation; flags every result `insecure`."
+    )
+    recycle_after: int = Field(
+        1000, ge=1, description="Attempts after which a jail is replaced by a fresh one."
+    )
+    retries: int = Field(
+        2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`."
+    )
+    log_level: str = Field("info", description="Least severe level that is logged.")
+
+
+def load_settings(environ: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
+    """Read settings from `file` (TOML) and then from `ASSAY_*` variables. Raises InvalidRequest naming the setting."""
+    source = os.environ if environ is None else environ
+    values: dict[str, object] = {}
+    chosen = file or (Path(source["ASSAY_CONFIG"]) if source.get("ASSAY_CONFIG") else None)
+    if chosen is not None:
+        try:
+            values.update(tomllib.loads(chosen.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise InvalidRequest(f"cannot read settings file {chosen}: {error}", path=str(chosen)) from error
+    for name in Settings.model_fields:
+        text = source.get(f"ASSAY_{name.upper()}")
+        if text:
+            values[name] = tuple(filter(None, text.split(","))) if name == "api_keys" else text
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise InvalidRequest(
+            f"setting {name}: {first['msg']}", path=name, fix=f"see ASSAY_{name.upper()}"
+        ) from error
+
+
+def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Names in ASSAY_REQUIRE: what tests must have here instead of skipping (CI sets `redis,jail,…`)."""
+    source = os.environ if environ is None else environ
+    return frozenset(filter(None, source.get("ASSAY_REQUIRE", "").split(",")))

@@ -1,0 +1,142 @@
+"""The sandbox contract that verifiers see: a slot starts jailed children and reports what happens to them.
+
+A *slot* runs one attempt at a time. It owns two kinds of jail: the candidate's (model-written code, nothing else)
+and the oracle's (tests and answers, never the completion's code). A *child* is one process tree in one jail.
+A child runs a *program*: a module already imported by the warm interpreter, whose function
+`main(payload: bytes, fds: tuple[int, ...]) -> int` is called after the jail is closed; its return value is the
+exit code. Payload and descriptors go straight to the child; nothing that outlives it ever reads them.
+
+Not guaranteed: that a child sees any device, network beyond its own loopback, or files of earlier children.
+"""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from assay.outcomes import Outcome
+from assay.schema import Limits, Usage
+
+
+class Role(StrEnum):
+    """Which jail of the slot a child lives in."""
+
+    CANDIDATE = "candidate"
+    ORACLE = "oracle"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What to run: `program` is a module path with a `main`; `fds` become descriptors 3, 4, … of the child.
+
+    `stdin` is written to the child's standard input and closed; None gives an empty one.
+    `flavour` names the warm interpreter (`bare`, `numeric`).
+    """
+
+    role: Role
+    program: str
+    payload: bytes
+    limits: Limits
+    flavour: str = "bare"
+    fds: tuple[int, ...] = ()
+    stdin: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a child ended: exactly one of `code` (0-255) and `signal` is set."""
+
+    code: int | None
+    signal: int | None
+
+
+class Child(Protocol):
+    """One running process tree. Everything it started ends with it."""
+
+    @property
+    def exit(self) -> Exit | None:
+        """How it ended, or None while it runs."""
+        ...
+
+    @property
+    def cut_by(self) -> Outcome | None:
+        """TIMEOUT, MEMORY_EXCEEDED or OUTPUT_EXCEEDED if a limit ended it; VIOLATION if the filter did."""
+        ...
+
+    @property
+    def stdout(self) -> bytes:
+        """Captured standard output, whole up to `limits.output_bytes`."""
+        ...
+
+    @property
+    def stderr(self) -> bytes:
+        """Captured standard error, whole up to `limits.output_bytes`."""
+        ...
+
+    @property
+    def usage(self) -> Usage:
+        """CPU seconds and peak memory so far (final once ended)."""
+        ...
+
+    def start_clock(self, *, wall: bool = True) -> None:
+        """Begin a test: wall, cpu and output accounts start at zero. With `wall=False` only cpu and output count."""
+        ...
+
+    def stop_clock(self) -> None:
+        """End a test: no wall, cpu or output limit cuts the child until the next `start_clock`."""
+        ...
+
+    def starved_s(self) -> float:
+        """Seconds since `start_clock` that it was ready to run but waited for a core."""
+        ...
+
+    def kill(self) -> None:
+        """End the whole tree now. Idempotent."""
+        ...
+
+
+@dataclass(frozen=True)
+class Readable:
+    """`sock` has bytes or was closed by its peer."""
+
+    sock: socket.socket
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`child` has ended; its output is complete. `child.cut_by` says whether a limit did it."""
+
+    child: Child
+
+
+Event = Readable | Ended
+
+
+class Slot(Protocol):
+    """A place for one attempt at a time."""
+
+    def start(self, launch: Launch) -> Child:
+        """Start a child. Raises SandboxFault if the jail cannot be made. The caller keeps (and closes) its `fds`."""
+        ...
+
+    def wait(self, socks: Sequence[socket.socket], timeout_s: float) -> list[Event]:
+        """Drain output, enforce limits, and return what happened within `timeout_s` (maybe nothing).
+
+        Returns as soon as one of `socks` is readable or a child has ended. Raises SandboxFault if a jail broke.
+        """
+        ...
+
+    def clear(self) -> None:
+        """Kill whatever still runs and forget the attempt: the next one finds nothing of it. Idempotent."""
+        ...
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Flags that every result from this slot carries (`insecure`)."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """The backend's name for results: `local`, `insecure`, …"""
+        ...

@@ -1,0 +1,1 @@
+"""The HTTP service: API, admission, queue, workers, store and results."""

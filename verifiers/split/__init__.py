@@ -1,0 +1,1 @@
+"""The split oracle: tests in one jailed process, model-written code in another, plain data between them."""
