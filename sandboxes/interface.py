@@ -131,6 +131,10 @@ class Slot(Protocol):
         """Kill whatever still runs and forget the attempt: the next one finds nothing of it. Idempotent."""
         ...
 
+    def cancel(self) -> None:
+        """Kill what runs, from any thread; the attempt's own calls then raise SandboxFault. Idempotent."""
+        ...
+
     @property
     def flags(self) -> tuple[str, ...]:
         """Flags that every result from this slot carries (`insecure`)."""

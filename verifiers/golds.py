@@ -1,0 +1,50 @@
+"""Golds: a task that carries a completion known to be right is judged only after that completion has passed."""
+
+import threading
+from collections import OrderedDict
+
+from assay.errors import TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Slot
+from assay.schema import TaskBase, Verdict
+from assay.verifiers.interface import Verifier
+
+_REMEMBERED = 100_000  # task contents; about 100 bytes each
+
+
+class Golds:
+    """Remembers, per task content, whether its gold passed. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[str, str] = OrderedDict()  # content hash -> fault, "" when the gold passes
+
+    def judge(self, verifier: Verifier, task: TaskBase, completion: str, slot: Slot) -> Verdict:
+        """Judge `completion`, after the task's gold where it has one. Raises TaskFault if the gold does not pass."""
+        if task.gold is None:
+            return verifier.judge(task, completion, slot)
+        key = task.content_hash()
+        fault = self._recall(key)
+        if fault is None and completion != task.gold:
+            fault = self._learn(key, verifier.judge(task, task.gold, slot))
+            slot.clear()
+        if fault:
+            raise TaskFault(fault)
+        verdict = verifier.judge(task, completion, slot)
+        if completion == task.gold and (fault := self._learn(key, verdict)):
+            raise TaskFault(fault)
+        return verdict
+
+    def _recall(self, key: str) -> str | None:
+        with self._lock:
+            return self._known.get(key)
+
+    def _learn(self, key: str, verdict: Verdict) -> str | None:
+        if verdict.outcome in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE, Outcome.CANCELLED):
+            return None  # nothing was learned about the gold
+        fault = "" if verdict.outcome is Outcome.PASSED else f"the gold does not pass: {verdict.outcome} {verdict.message}"
+        with self._lock:
+            self._known[key] = fault
+            while len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return fault
