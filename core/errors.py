@@ -10,7 +10,8 @@
     ├── TaskFault             the task cannot be judged (outcome `task_error`)
     └── InfraFault            our side failed (outcome `infra_error`)
         ├── IsolationUnavailable   this host cannot isolate; says what is missing
-        └── SandboxFault           a jail died or misbehaved outside the candidate's doing
+        ├── SandboxFault           a jail died or misbehaved outside the candidate's doing
+        └── ServiceUnavailable     a client gave up: the service cannot be reached or cannot answer
 
 `verifiers.evaluate` alone turns the last two branches into outcomes.
 """
@@ -85,3 +86,7 @@ class IsolationUnavailable(InfraFault):
 
 class SandboxFault(InfraFault):
     """A jail could not be made, or died outside the candidate's doing."""
+
+
+class ServiceUnavailable(InfraFault):
+    """The service cannot be reached, or still failed after the client's retries; trying again later is safe."""

@@ -65,6 +65,15 @@ def load_settings(environ: Mapping[str, str] | None = None, file: Path | None = 
         text = source.get(f"ASSAY_{name.upper()}")
         if text:
             values[name] = tuple(filter(None, text.split(","))) if name == "api_keys" else text
+    return _validate(values)
+
+
+def override(settings: Settings, values: Mapping[str, object]) -> Settings:
+    """Return `settings` with some values replaced (command-line options). Raises InvalidRequest naming the setting."""
+    return _validate({**settings.model_dump(), **values})
+
+
+def _validate(values: Mapping[str, object]) -> Settings:
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
