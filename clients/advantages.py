@@ -1,0 +1,166 @@
+"""Group advantages from rewards: plain numpy functions that a trainer calls on the rewards of one step.
+
+Every function takes `rewards` (numbers, None or NaN where an attempt has no reward) and `groups` (one label
+per reward; None means that all belong to one group) and returns one float64 per reward, in order. A missing
+reward takes part in no statistic and gets advantage 0.0; `scored` gives the matching mask. A group whose rewards
+are all equal, or that has fewer than two, gets exact zeros wherever attempts are compared with each other.
+
+Raises ValueError for infinite rewards, for `groups` of another length and for anything that is not a number.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.schema import Result
+
+Floats = NDArray[np.float64]
+Rewards = Sequence[float | None] | Floats
+Groups = Sequence[Hashable] | None
+
+_LARGEST = 1e150  # squares of anything larger overflow a double, and advantages would no longer be finite
+
+
+def scored(rewards: Rewards) -> NDArray[np.bool_]:
+    """Return True where a reward exists: the mask that belongs to every function here."""
+    return ~np.isnan(_parse(rewards))
+
+
+def grpo(rewards: Rewards, groups: Groups = None, *, ddof: int = 1, epsilon: float = 1e-4) -> Floats:
+    """Return (reward - group mean) / (group deviation + epsilon).
+
+    `ddof=1` is the sample deviation, `ddof=0` the population's. The defaults are those of TRL and of
+    the trainers released with the GRPO papers.
+    """
+
+    def of_group(values: Floats) -> Floats:
+        return _centred(values) / (_deviation(values, ddof) + epsilon) if _differ(values) else _zeros(values)
+
+    return _per_group(rewards, groups, of_group)
+
+
+def mean_only(rewards: Rewards, groups: Groups = None) -> Floats:
+    """Return reward - group mean, with no division (Dr. GRPO, arXiv:2503.20783)."""
+    return _per_group(rewards, groups, lambda values: _centred(values) if _differ(values) else _zeros(values))
+
+
+def rloo(rewards: Rewards, groups: Groups = None) -> Floats:
+    """Return reward - mean of the group's other rewards (leave one out, arXiv:2402.14740)."""
+
+    def of_group(values: Floats) -> Floats:
+        return _centred(values) * len(values) / (len(values) - 1) if _differ(values) else _zeros(values)
+
+    return _per_group(rewards, groups, of_group)
+
+
+def median_centred(rewards: Rewards, groups: Groups = None) -> Floats:
+    """Return reward - group median (MC-GRPO); of an even number, the mean of the two middle rewards."""
+    return _per_group(rewards, groups, lambda values: values - np.median(values))
+
+
+def pass_at_k(
+    rewards: Rewards, groups: Groups = None, *, epsilon: float = 1e-6, by_deviation: bool = True
+) -> Floats:
+    """Move each group's best attempt only, by (best - second best) / (sample deviation + epsilon)."""
+
+    def of_group(values: Floats) -> Floats:
+        moved = _zeros(values)
+        if _differ(values):
+            second, best = np.sort(values)[-2:]
+            scale = _deviation(values, 1) + epsilon if by_deviation else 1.0
+            moved[int(np.argmax(values))] = (best - second) / scale
+        return moved
+
+    return _per_group(rewards, groups, of_group)
+
+
+def reinforce_plus_plus(rewards: Rewards, *, epsilon: float = 1e-8) -> Floats:
+    """Normalise over the whole batch (REINFORCE++), so that an all-right group still moves the policy."""
+    return grpo(rewards, None, ddof=1, epsilon=epsilon)
+
+
+def per_term(
+    terms: Sequence[Mapping[str, float]],
+    weights: Mapping[str, float] | None = None,
+    groups: Groups = None,
+    *,
+    ddof: int = 1,
+    epsilon: float = 1e-4,
+) -> Floats:
+    """Normalise each named term in its group and then add them by weight (the first step of GDPO)."""
+    total: Floats = np.zeros(len(terms))
+    for name in sorted({name for row in terms for name in row}):
+        column = [row.get(name) for row in terms]
+        weight = 1.0 if weights is None else weights.get(name, 1.0)
+        total += weight * grpo(column, groups, ddof=ddof, epsilon=epsilon)
+    return total
+
+
+def weighted_total(
+    terms: Sequence[Mapping[str, float]], weights: Mapping[str, float] | None = None
+) -> Floats:
+    """Return each attempt's weighted sum of terms: the reward to normalise when terms are summed first."""
+    chosen = weights or {}
+    return np.array([sum(chosen.get(name, 1.0) * value for name, value in row.items()) for row in terms])
+
+
+def softmax_weights(advantages: Rewards, *, temperature: float = 1.0) -> tuple[Floats, Floats]:
+    """Return the batch's softmax of +A and of -A (wd1): how strongly each attempt is pulled up and down."""
+    values = _parse(advantages)
+    return _softmax(values / temperature), _softmax(-values / temperature)
+
+
+def rewards_and_groups(results: Iterable[Result]) -> tuple[list[float | None], list[str]]:
+    """Split results into the two columns that the functions here take."""
+    rows = list(results)
+    return [row.reward for row in rows], [row.group for row in rows]
+
+
+def _parse(rewards: Rewards) -> Floats:
+    values: Floats = np.array([np.nan if reward is None else reward for reward in rewards], dtype=np.float64)
+    if np.any(np.abs(values[~np.isnan(values)]) > _LARGEST):
+        raise ValueError(
+            f"rewards must be finite and at most {_LARGEST:g} in size; give None where there is none"
+        )
+    return values
+
+
+def _per_group(rewards: Rewards, groups: Groups, of_group: Callable[[Floats], Floats]) -> Floats:
+    values = _parse(rewards)
+    labels = [0] * len(values) if groups is None else list(groups)
+    if len(labels) != len(values):
+        raise ValueError(f"{len(labels)} group labels for {len(values)} rewards; give one label per reward")
+    members: dict[Hashable, list[int]] = {}
+    for index, label in enumerate(labels):
+        if not np.isnan(values[index]):
+            members.setdefault(label, []).append(index)
+    advantages: Floats = np.zeros(len(values))
+    for indexes in members.values():
+        advantages[indexes] = of_group(values[indexes])
+    return advantages
+
+
+def _differ(values: Floats) -> bool:
+    return bool(values.max() != values.min())
+
+
+def _centred(values: Floats) -> Floats:
+    return values - values.mean()
+
+
+def _deviation(values: Floats, ddof: int) -> float:
+    return float(values.std(ddof=ddof))
+
+
+def _zeros(values: Floats) -> Floats:
+    return np.zeros(len(values))
+
+
+def _softmax(values: Floats) -> Floats:
+    present = ~np.isnan(values)
+    weights: Floats = np.zeros(len(values))
+    if present.any():
+        powers = np.exp(values[present] - values[present].max())
+        weights[present] = powers / powers.sum()
+    return weights

@@ -1,0 +1,153 @@
+"""The asynchronous client: `Client` with awaits; all that decides is shared (calls, following, retries)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from assay.clients import calls
+from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Task, VerifierInfo
+from assay.clients.client import TIMEOUT
+from assay.clients.following import Following
+from assay.clients.retries import RetryPolicy, Tries
+from assay.schema import BatchOptions, Result
+
+
+class AsyncClient:
+    """Talks to one service from one event loop. Use as a context manager, or call `close`.
+
+    Connection errors and the statuses 429, 502, 503 and 504 are retried within `retry.patience_s`; nothing
+    that a retry repeats is counted twice. Raises RequestError (and its branch) for what the service refuses, and
+    ServiceUnavailable when it cannot be reached for longer than that.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        retry: RetryPolicy | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._retry = retry or RetryPolicy()
+        self._sleep = sleep
+        headers = calls.authorization(api_key)
+        self._http = httpx.AsyncClient(
+            base_url=base_url, headers=headers, timeout=TIMEOUT, transport=transport
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections. Idempotent."""
+        await self._http.aclose()
+
+    async def submit(
+        self,
+        tasks: Sequence[Task],
+        attempts: Sequence[AttemptLike],
+        *,
+        options: BatchOptions | None = None,
+        idempotency_key: str | None = None,
+    ) -> Accepted:
+        """Hand in a batch; once this returns, the service will finish it even if it restarts."""
+        return calls.read(Accepted, await self._send(calls.submit(tasks, attempts, options, idempotency_key)))
+
+    async def status(self, batch_id: str) -> BatchStatus:
+        """Return how far a batch is."""
+        return calls.read(BatchStatus, await self._send(calls.status(batch_id)))
+
+    async def iter_results(self, batch_id: str, *, after: int = 0) -> AsyncIterator[Result]:
+        """Yield a batch's results as they finish, each once, across cut connections; `after` skips some."""
+        following = Following(after)
+        tries = Tries(self._retry)
+        while True:
+            try:
+                async for result in self._stream(batch_id, following, tries):
+                    tries.succeed()
+                    yield result
+                problem = "the stream ended before the batch was complete"
+            except httpx.TransportError as error:
+                problem = f"{type(error).__name__}: {error}"
+            if following.is_complete((await self.status(batch_id)).total):
+                return
+            await self._sleep(tries.after_error(problem))
+
+    async def wait(self, batch_id: str) -> list[Result]:
+        """Return all results of a batch in input order, once it is complete."""
+        return sorted(
+            [result async for result in self.iter_results(batch_id)], key=lambda result: result.index
+        )
+
+    async def run(
+        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
+    ) -> list[Result]:
+        """Submit a batch and wait for it: results in input order."""
+        accepted = await self.submit(tasks, attempts, options=options)
+        return await self.wait(accepted.batch_id)
+
+    async def score(
+        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
+    ) -> list[Result]:
+        """Score a few attempts at interactive priority: results in input order."""
+        return calls.read_scored(await self._send(calls.score(tasks, attempts, options)))
+
+    async def score_one(self, task: Task, completion: str) -> Result:
+        """Score one completion at interactive priority."""
+        return calls.read_scored(await self._send(calls.score_one(task, completion)))[0]
+
+    async def cancel(
+        self, batch_id: str, *, groups: Sequence[str] | None = None, attempts: Sequence[int] | None = None
+    ) -> None:
+        """Cancel a batch, or only the given groups and attempt indexes of it."""
+        await self._send(calls.cancel(batch_id, groups, attempts))
+
+    async def store_task(self, task: Task) -> None:
+        """Store a task, so that attempts can name it without sending it."""
+        await self._send(calls.store_task(task))
+
+    async def verifiers(self) -> list[VerifierInfo]:
+        """Return the verifiers that the service offers."""
+        return calls.read_verifiers(await self._send(calls.verifiers()))
+
+    async def _stream(self, batch_id: str, following: Following, tries: Tries) -> AsyncIterator[Result]:
+        response = await self._http.send(self._request(calls.results(batch_id, following.after)), stream=True)
+        try:
+            if not response.is_success:
+                await self._sleep(
+                    tries.after_answer(response.status_code, response.headers, await response.aread())
+                )
+                return
+            async for line in response.aiter_lines():
+                result = following.take(line)
+                if result is not None:
+                    yield result
+        finally:
+            await response.aclose()
+
+    async def _send(self, call: Call) -> bytes:
+        tries = Tries(self._retry)
+        while True:
+            try:
+                response = await self._http.send(self._request(call))
+            except httpx.TransportError as error:
+                pause_s = tries.after_error(f"{self._http.base_url}: {type(error).__name__}: {error}")
+            else:
+                if response.is_success:
+                    return response.content
+                pause_s = tries.after_answer(response.status_code, response.headers, response.content)
+            await self._sleep(pause_s)
+
+    def _request(self, call: Call) -> httpx.Request:
+        return self._http.build_request(
+            call.method, call.path, params=dict(call.params), headers=dict(call.headers), content=call.body
+        )

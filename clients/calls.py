@@ -1,0 +1,226 @@
+"""Requests and answers of the HTTP API as plain values: what the sync and the async client have in common."""
+
+import gzip
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar  # Any: task documents belong to verifiers, which a client does not know
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from assay.errors import (
+    AssayError,
+    InvalidRequest,
+    NotFound,
+    QueueFull,
+    RequestError,
+    ServiceUnavailable,
+    TooLarge,
+    Unauthorized,
+)
+from assay.schema import Attempt, BatchOptions, Result, TaskBase
+
+Task = Mapping[str, Any] | TaskBase
+AttemptLike = Mapping[str, Any] | Attempt
+
+_COMPRESS_FROM_BYTES = 64_000
+_REFUSALS: Mapping[int, type[RequestError]] = {
+    401: Unauthorized,
+    404: NotFound,
+    413: TooLarge,
+    422: InvalidRequest,
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One HTTP request."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+
+class Answer(BaseModel):
+    """Base of what the service answers: frozen; fields of newer services are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Accepted(Answer):
+    """A batch the service has made durable."""
+
+    batch_id: str
+    state: str
+    total: int
+
+
+class BatchStatus(Answer):
+    """How far a batch is."""
+
+    batch_id: str
+    state: str
+    total: int
+    done: int
+    outcomes: Mapping[str, int] = {}
+    groups: Mapping[str, Any] | Sequence[Any] = ()
+
+
+class VerifierInfo(Answer):
+    """One verifier the service offers."""
+
+    name: str
+    version: str
+
+
+class _Scored(Answer):
+    results: tuple[Result, ...]
+
+
+class _Offered(Answer):
+    verifiers: tuple[VerifierInfo, ...]
+
+
+AnswerModel = TypeVar("AnswerModel", bound=BaseModel)
+
+
+def authorization(api_key: str | None) -> Mapping[str, str]:
+    """Return the header that carries the bearer key, if there is one."""
+    return {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
+
+
+def submit(
+    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None, key: str | None
+) -> Call:
+    """Build `POST /v1/batches`. The idempotency key makes a repeated request the same batch."""
+    headers = {"Idempotency-Key": key or uuid.uuid4().hex}
+    return _post("/v1/batches", _batch_document(tasks, attempts, options), headers)
+
+
+def score(tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None) -> Call:
+    """Build `POST /v1/score`, which answers with the results."""
+    return _post("/v1/score", _batch_document(tasks, attempts, options))
+
+
+def score_one(task: Task, completion: str) -> Call:
+    """Build `POST /v1/score` for one completion."""
+    return _post("/v1/score", {"task": _document(task), "completion": completion})
+
+
+def status(batch_id: str) -> Call:
+    """Build `GET /v1/batches/{id}`."""
+    return Call("GET", f"/v1/batches/{_segment(batch_id)}")
+
+
+def results(batch_id: str, after: int) -> Call:
+    """Build the request for results as they finish, from the one after `after`."""
+    return Call(
+        "GET", f"/v1/batches/{_segment(batch_id)}/results.jsonl", {"after": str(after), "follow": "true"}
+    )
+
+
+def cancel(batch_id: str, groups: Sequence[str] | None, attempts: Sequence[int] | None) -> Call:
+    """Build the request that cancels a whole batch, or the named groups and attempt indexes of it."""
+    if groups is None and attempts is None:
+        return Call("DELETE", f"/v1/batches/{_segment(batch_id)}")
+    chosen = {
+        "groups": None if groups is None else list(groups),
+        "attempts": None if attempts is None else list(attempts),
+    }
+    return _post(
+        f"/v1/batches/{_segment(batch_id)}/cancel",
+        {name: value for name, value in chosen.items() if value is not None},
+    )
+
+
+def verifiers() -> Call:
+    """Build `GET /v1/verifiers`."""
+    return Call("GET", "/v1/verifiers")
+
+
+def store_task(task: Task) -> Call:
+    """Build `PUT /v1/tasks/{id}`: attempts can then name the task without sending it."""
+    document = _document(task)
+    call = _post(f"/v1/tasks/{_segment(str(document.get('id', '')))}", document)
+    return Call("PUT", call.path, call.params, call.headers, call.body)
+
+
+def read(model: type[AnswerModel], body: bytes) -> AnswerModel:
+    """Type an answer. Raises ServiceUnavailable if it is not what the API promises."""
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ServiceUnavailable(
+            f"the answer is not a {model.__name__}: {first['msg']} at {first['loc']}"
+        ) from error
+
+
+def read_scored(body: bytes) -> list[Result]:
+    """Return the results of a `score` answer."""
+    return list(read(_Scored, body).results)
+
+
+def read_verifiers(body: bytes) -> list[VerifierInfo]:
+    """Return the verifiers of a `verifiers` answer."""
+    return list(read(_Offered, body).verifiers)
+
+
+def refusal(status_code: int, body: bytes, retry_after: str | None) -> AssayError:
+    """Return the exception for an answer that is no success, with the problem's detail, path and fix."""
+    problem = _problem(body)
+    detail = str(problem.get("detail") or problem.get("title") or f"HTTP status {status_code}")
+    if status_code == 429:
+        return QueueFull(
+            detail, retry_after_s=int(retry_after) if retry_after and retry_after.isdigit() else 1
+        )
+    if 400 <= status_code < 500:
+        kind = _REFUSALS.get(status_code, RequestError)
+        return kind(detail, path=str(problem.get("path") or ""), fix=str(problem.get("fix") or ""))
+    return ServiceUnavailable(f"the service answered {status_code}: {detail}")
+
+
+def _problem(body: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _batch_document(
+    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None
+) -> Mapping[str, Any]:
+    document: dict[str, Any] = {
+        "tasks": [_document(task) for task in tasks],
+        "attempts": [_document(attempt) for attempt in attempts],
+    }
+    if options is not None:
+        document["options"] = options.model_dump(mode="json", exclude_unset=True)
+    return document
+
+
+def _document(value: Mapping[str, Any] | BaseModel) -> Mapping[str, Any]:
+    return value.model_dump(mode="json", exclude_unset=True) if isinstance(value, BaseModel) else value
+
+
+def _post(path: str, document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Call:
+    try:
+        body = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+    except (TypeError, ValueError) as error:
+        raise InvalidRequest(
+            f"not JSON: {error}", fix="send plain JSON values; NaN and infinities are not JSON"
+        ) from error
+    sent = {"Content-Type": "application/json", **(headers or {})}
+    if len(body) >= _COMPRESS_FROM_BYTES:
+        body = gzip.compress(body, compresslevel=1, mtime=0)
+        sent["Content-Encoding"] = "gzip"
+    return Call("POST", path, headers=sent, body=body)
+
+
+def _segment(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,148 @@
+"""The synchronous client."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from assay.clients import calls
+from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Task, VerifierInfo
+from assay.clients.following import Following
+from assay.clients.retries import RetryPolicy, Tries
+from assay.schema import BatchOptions, Result
+
+TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=300.0, pool=None)
+"""A held `score` or a quiet stream may say nothing for minutes; after that both are asked for again."""
+
+
+class Client:
+    """Talks to one service. Thread-safe. Use as a context manager, or call `close`.
+
+    Connection errors and the statuses 429, 502, 503 and 504 are retried within `retry.patience_s`; nothing
+    that a retry repeats is counted twice. Raises RequestError (and its branch) for what the service refuses, and
+    ServiceUnavailable when it cannot be reached for longer than that.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        retry: RetryPolicy | None = None,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._retry = retry or RetryPolicy()
+        self._sleep = sleep
+        headers = calls.authorization(api_key)
+        self._http = httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT, transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections. Idempotent."""
+        self._http.close()
+
+    def submit(
+        self,
+        tasks: Sequence[Task],
+        attempts: Sequence[AttemptLike],
+        *,
+        options: BatchOptions | None = None,
+        idempotency_key: str | None = None,
+    ) -> Accepted:
+        """Hand in a batch; once this returns, the service will finish it even if it restarts."""
+        return calls.read(Accepted, self._send(calls.submit(tasks, attempts, options, idempotency_key)))
+
+    def status(self, batch_id: str) -> BatchStatus:
+        """Return how far a batch is."""
+        return calls.read(BatchStatus, self._send(calls.status(batch_id)))
+
+    def iter_results(self, batch_id: str, *, after: int = 0) -> Iterator[Result]:
+        """Yield a batch's results as they finish, each once, across cut connections; `after` skips some."""
+        following = Following(after)
+        tries = Tries(self._retry)
+        while True:
+            try:
+                for result in self._stream(batch_id, following, tries):
+                    tries.succeed()
+                    yield result
+                problem = "the stream ended before the batch was complete"
+            except httpx.TransportError as error:
+                problem = f"{type(error).__name__}: {error}"
+            if following.is_complete(self.status(batch_id).total):
+                return
+            self._sleep(tries.after_error(problem))
+
+    def wait(self, batch_id: str) -> list[Result]:
+        """Return all results of a batch in input order, once it is complete."""
+        return sorted(self.iter_results(batch_id), key=lambda result: result.index)
+
+    def run(
+        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
+    ) -> list[Result]:
+        """Submit a batch and wait for it: results in input order."""
+        return self.wait(self.submit(tasks, attempts, options=options).batch_id)
+
+    def score(
+        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
+    ) -> list[Result]:
+        """Score a few attempts at interactive priority: results in input order."""
+        return calls.read_scored(self._send(calls.score(tasks, attempts, options)))
+
+    def score_one(self, task: Task, completion: str) -> Result:
+        """Score one completion at interactive priority."""
+        return calls.read_scored(self._send(calls.score_one(task, completion)))[0]
+
+    def cancel(
+        self, batch_id: str, *, groups: Sequence[str] | None = None, attempts: Sequence[int] | None = None
+    ) -> None:
+        """Cancel a batch, or only the given groups and attempt indexes of it."""
+        self._send(calls.cancel(batch_id, groups, attempts))
+
+    def store_task(self, task: Task) -> None:
+        """Store a task, so that attempts can name it without sending it."""
+        self._send(calls.store_task(task))
+
+    def verifiers(self) -> list[VerifierInfo]:
+        """Return the verifiers that the service offers."""
+        return calls.read_verifiers(self._send(calls.verifiers()))
+
+    def _stream(self, batch_id: str, following: Following, tries: Tries) -> Iterator[Result]:
+        response = self._http.send(self._request(calls.results(batch_id, following.after)), stream=True)
+        try:
+            if not response.is_success:
+                self._sleep(tries.after_answer(response.status_code, response.headers, response.read()))
+                return
+            for line in response.iter_lines():
+                result = following.take(line)
+                if result is not None:
+                    yield result
+        finally:
+            response.close()
+
+    def _send(self, call: Call) -> bytes:
+        tries = Tries(self._retry)
+        while True:
+            try:
+                response = self._http.send(self._request(call))
+            except httpx.TransportError as error:
+                pause_s = tries.after_error(f"{self._http.base_url}: {type(error).__name__}: {error}")
+            else:
+                if response.is_success:
+                    return response.content
+                pause_s = tries.after_answer(response.status_code, response.headers, response.content)
+            self._sleep(pause_s)
+
+    def _request(self, call: Call) -> httpx.Request:
+        return self._http.build_request(
+            call.method, call.path, params=dict(call.params), headers=dict(call.headers), content=call.body
+        )

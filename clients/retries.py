@@ -1,0 +1,81 @@
+"""When a client tries again, and after how long: decisions without I/O, shared by both clients."""
+
+import math
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from assay.clients.calls import refusal
+from assay.errors import AssayError, ServiceUnavailable
+
+_RETRIED_STATUSES = frozenset({429, 502, 503, 504})
+_LONGEST_RETRY_AFTER_S = 60.0
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How patient a client is: pauses double from `first_s` to `longest_s`, for `patience_s` in all."""
+
+    first_s: float = 0.2
+    longest_s: float = 10.0
+    patience_s: float = 300.0
+
+    def pause_s(self, failures: int, waited_s: float, at_least_s: float, luck: float) -> float | None:
+        """Return how long to wait after the `failures`-th failure in a row, or None to give up.
+
+        `luck` is a random number in [0, 1): clients that failed together must not come back together.
+        """
+        ceiling = min(self.longest_s, self.first_s * 2 ** min(failures - 1, 30))
+        pause = at_least_s + ceiling * (0.5 + luck / 2)
+        return pause if waited_s + pause <= self.patience_s else None
+
+
+class Tries:
+    """The tries of one call: takes each failure, says how long to pause, and raises when patience is over."""
+
+    def __init__(
+        self,
+        policy: RetryPolicy,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        luck: Callable[[], float] = random.random,
+    ) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._luck = luck
+        self._failures = 0
+        self._since = clock()
+
+    def succeed(self) -> None:
+        """Forget earlier failures: the call made progress."""
+        self._failures = 0
+        self._since = self._clock()
+
+    def after_answer(self, status: int, headers: Mapping[str, str], body: bytes) -> float:
+        """Return the pause after an answer that is no success. Raises its refusal once that is final."""
+        retry_after = headers.get("Retry-After")
+        fault = refusal(status, body, retry_after)
+        if status not in _RETRIED_STATUSES:
+            raise fault
+        return self._pause(fault, _seconds(retry_after))
+
+    def after_error(self, what: str) -> float:
+        """Return the pause after a connection failed or ended early. Raises ServiceUnavailable in the end."""
+        return self._pause(ServiceUnavailable(what), 0.0)
+
+    def _pause(self, fault: AssayError, at_least_s: float) -> float:
+        self._failures += 1
+        pause = self._policy.pause_s(self._failures, self._clock() - self._since, at_least_s, self._luck())
+        if pause is None:
+            raise fault
+        return pause
+
+
+def _seconds(retry_after: str | None) -> float:
+    """Read a Retry-After header; dates and nonsense count as none."""
+    try:
+        value = float(retry_after or 0)
+    except ValueError:
+        return 0.0
+    return min(max(value, 0.0), _LONGEST_RETRY_AFTER_S) if math.isfinite(value) else 0.0

@@ -1,0 +1,65 @@
+"""From an attempt and its evaluation to the result line: the policy between verdict and answer."""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay import __version__
+from assay.outcomes import Outcome
+from assay.schema import Attempt, BatchOptions, Result, TaskBase, Timing
+from assay.verifiers.evaluate import Evaluation
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an attempt stands in its batch; `label` is its own or its index among the task's attempts."""
+
+    batch_id: str
+    index: int
+    label: str
+
+
+def build_result(
+    place: Place, task: TaskBase, attempt: Attempt, evaluation: Evaluation, options: BatchOptions
+) -> Result:
+    """Return the result with `seq` 0 and no queue time, which only whoever records it knows."""
+    verdict = evaluation.verdict
+    masked = attempt.truncated and options.mask_truncated
+    keep = options.keep_output or verdict.outcome is not Outcome.PASSED
+    flags = (*verdict.flags, *(("truncated",) if attempt.truncated else ()))
+    return Result(
+        batch_id=place.batch_id,
+        seq=0,
+        index=place.index,
+        task_id=task.id,
+        attempt=place.label,
+        group=task.id if attempt.group is None else attempt.group,
+        outcome=verdict.outcome,
+        reward=None if masked else verdict.reward,
+        passed=tuple(int(test.outcome is Outcome.PASSED) for test in verdict.tests),
+        tests=verdict.tests,
+        terms=verdict.terms,
+        steps=verdict.steps,
+        message=verdict.message,
+        stdout=verdict.stdout if keep else "",
+        stderr=verdict.stderr if keep else "",
+        exit_code=verdict.exit_code,
+        usage=verdict.usage,
+        timing=Timing(run_s=round(evaluation.run_s, 6)),
+        verifier=task.verifier,
+        versions=versions(task, evaluation.verifier_version),
+        sandbox=evaluation.sandbox,
+        cached=False,
+        flags=flags,
+        metadata=attempt.metadata,
+    )
+
+
+def versions(task: TaskBase, verifier_version: str) -> Mapping[str, str]:
+    """Name everything that a verdict depends on."""
+    return {
+        "task": task.content_hash(),
+        "verifier": verifier_version,
+        "assay": __version__,
+        "python": platform.python_version(),
+    }
