@@ -88,3 +88,9 @@ def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[s
     """Names in ASSAY_REQUIRE: what tests must have here instead of skipping (CI sets `redis,jail,…`)."""
     source = os.environ if environ is None else environ
     return frozenset(filter(None, source.get("ASSAY_REQUIRE", "").split(",")))
+
+
+def numeric_tuning(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The OpenBLAS variables that the operator has set: jails need them too where a processor needs them."""
+    source = os.environ if environ is None else environ
+    return {name: source[name] for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE") if name in source}

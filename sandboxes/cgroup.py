@@ -1,0 +1,137 @@
+"""Control groups for jails, v1 or v2, where the machine lets us make them; a hard stop behind the host's own looks."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import SandboxFault
+
+_PREFIX = "assay-"
+_SLACK_MB = 16  # page tables, tmpfs and the host's own pages are charged too
+
+
+@dataclass(frozen=True)
+class Controllers:
+    """Folders of this process's own groups: for v1 one per controller, for v2 the same for both."""
+
+    memory: Path | None
+    pids: Path | None
+    version: int | None
+
+
+def find_controllers(proc_cgroup: str | None = None) -> Controllers:
+    """Find where groups could be made for this process; nothing is written."""
+    text = proc_cgroup if proc_cgroup is not None else Path("/proc/self/cgroup").read_text()
+    own = {names: path for _, names, path in (line.split(":", 2) for line in text.splitlines() if line)}
+    memory = _v1_folder(own, "memory")
+    if memory is not None:
+        return Controllers(memory, _v1_folder(own, "pids"), 1)
+    unified = Path("/sys/fs/cgroup" + own.get("", "/"))
+    available = _read(unified / "cgroup.controllers").split()
+    if "memory" in available and os.access(unified / "cgroup.subtree_control", os.W_OK):
+        return Controllers(unified, unified if "pids" in available else None, 2)
+    return Controllers(None, None, None)
+
+
+class JailGroup:
+    """The group of one jail: its host and every child of it."""
+
+    def __init__(self, controllers: Controllers, name: str) -> None:
+        self._version = controllers.version
+        self._memory = controllers.memory / name if controllers.memory else None
+        self._base_mb = 0.0
+        self._limit_mb: int | None = None
+        self._kills_seen = 0
+        if controllers.version == 2 and controllers.memory:
+            _write(controllers.memory / "cgroup.subtree_control", "+memory")
+        if self._memory is not None:
+            self._memory.mkdir(exist_ok=True)
+
+    def adopt(self, pid: int) -> None:
+        """Put the host in; children inherit it."""
+        if self._memory is not None:
+            _write(self._memory / "cgroup.procs", str(pid))
+
+    def limit(self, memory_mb: int) -> None:
+        """Set the hard memory limit for the next child."""
+        if self._memory is None or memory_mb == self._limit_mb:
+            return
+        name = "memory.max" if self._version == 2 else "memory.limit_in_bytes"
+        _write(self._memory / name, str((memory_mb + _SLACK_MB) * 2**20))
+        self._limit_mb = memory_mb
+
+    def killed_since_last_look(self) -> bool:
+        """Whether the kernel killed something in here for memory since the last call."""
+        if self._memory is None:
+            return False
+        name = "memory.events" if self._version == 2 else "memory.oom_control"
+        kills = 0
+        for line in _read(self._memory / name).splitlines():
+            key, _, value = line.partition(" ")
+            kills = int(value) if key == "oom_kill" else kills
+        fresh = kills > self._kills_seen
+        self._kills_seen = kills
+        return fresh
+
+    def remove(self) -> None:
+        """Remove the group once it is empty. Idempotent."""
+        if self._memory is not None:
+            _remove(self._memory)
+
+
+def open_group(controllers: Controllers, number: int) -> JailGroup | None:
+    """Make the group of jail `number` of this process; None where groups cannot be made."""
+    if controllers.memory is None:
+        return None
+    try:
+        return JailGroup(controllers, f"{_PREFIX}{os.getpid()}-{number}")
+    except OSError:
+        return None  # a read-only or foreign hierarchy: the host's own looks enforce memory
+
+
+def sweep(controllers: Controllers) -> int:
+    """Remove groups left by workers that are gone; returns how many."""
+    stale = [folder for folder in _groups(controllers) if not _alive(folder.name)]
+    for folder in stale:
+        _remove(folder)
+    return len(stale)
+
+
+def _groups(controllers: Controllers) -> Iterator[Path]:
+    if controllers.memory is not None:
+        yield from controllers.memory.glob(f"{_PREFIX}*-*")
+
+
+def _alive(name: str) -> bool:
+    pid = name.removeprefix(_PREFIX).split("-")[0]
+    return pid.isdigit() and os.path.exists(f"/proc/{pid}")
+
+
+def _v1_folder(own: dict[str, str], controller: str) -> Path | None:
+    for names, path in own.items():
+        if controller in names.split(","):
+            folder = Path(f"/sys/fs/cgroup/{controller}{path}")
+            return folder if os.access(folder, os.W_OK) else None
+    return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""  # the file does not exist in this version of the hierarchy
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise SandboxFault(f"cannot write {path}: {error}") from error
+
+
+def _remove(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        return  # absent, or a process is still ending: the next sweep finds it

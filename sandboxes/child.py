@@ -1,0 +1,133 @@
+"""The last steps into the jail, run by a new child just before its program.
+
+Order matters: mounts and loopback need capabilities, which are dropped next; the filter comes last, and the control
+socket is closed before any code that is not ours can run.
+"""
+
+import fcntl
+import importlib
+import os
+import resource
+import signal
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.sandboxes import syscalls, wire
+from assay.sandboxes.syscalls import MountFlag
+from assay.sandboxes.wire import Order
+
+WORK_FOLDER = "/tmp/work"
+_DESCRIPTORS = 256
+_HIGH = 100  # descriptors from here on are ours and closed before the program runs
+_STACK_BYTES = 8 * 2**20
+_LAST_CAPABILITY = 63
+_SECUREBITS_LOCKED = 0b101111  # no root privileges by uid 0, no fix-ups, both locked; keep-caps off and locked
+_FORMATTING = 8  # files and folders of ours in the temporary file system
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What every child of a host shares: None as the filter means unisolated (`--insecure`)."""
+
+    seccomp: bytes | None
+    rebinds: tuple[tuple[str, str], ...] = ()
+
+
+def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Confinement) -> int:
+    """Close the jail around this process, say so on the control socket, run the program, return its exit code."""
+    control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, _HIGH))
+    try:
+        payload_fd, kept = _arrange_descriptors(order, fds)
+        main = importlib.import_module(order.program).main
+        payload = _read_all(payload_fd)
+        _enter(order, confinement)
+        wire.send(control, ["started", order.serial])
+        control.detach()
+        syscalls.close_from(3 + len(kept))
+        if confinement.seccomp is not None:
+            syscalls.install_filter(confinement.seccomp)
+    except Exception as error:  # noqa: BLE001 - process entry point: our fault, told to the worker
+        wire.send(control, ["fault", order.serial, f"{type(error).__name__}: {error}"])
+        return 255
+    return int(main(payload, kept))
+
+
+def _arrange_descriptors(order: Order, fds: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+    """Put standard streams at 0-2 and the program's own from 3 upwards; the payload stays out of the way."""
+    payload, *rest = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH) for fd in fds)
+    null = fcntl.fcntl(os.open("/dev/null", os.O_RDWR), fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    streams = [rest.pop(0) if order.stdin else null]
+    streams += [rest.pop(0), rest.pop(0)] if order.output else [null, null]
+    for target, source in enumerate((*streams, *rest)):
+        os.dup2(source, target, inheritable=True)
+    return payload, tuple(range(3, 3 + len(rest)))
+
+
+def _read_all(fd: int) -> bytes:
+    size = os.fstat(fd).st_size
+    chunks = []
+    offset = 0
+    while offset < size:
+        chunk = os.pread(fd, size - offset, offset)
+        if not chunk:
+            break
+        chunks.append(chunk)
+        offset += len(chunk)
+    os.close(fd)
+    return b"".join(chunks)
+
+
+def _enter(order: Order, confinement: Confinement) -> None:
+    os.setsid()
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if confinement.seccomp is None:
+        _set_limits(order, processes=None)
+        return
+    _mount_private_folders(order, confinement)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # its own /proc/self stays readable to it
+    if order.network:
+        syscalls.bring_loopback_up()
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("500")
+    _set_limits(order, processes=order.processes)
+    _drop_privileges()
+
+
+def _drop_privileges() -> None:
+    syscalls.prctl(syscalls.PR_SET_SECUREBITS, _SECUREBITS_LOCKED)
+    for capability in range(_LAST_CAPABILITY + 1):
+        try:
+            syscalls.prctl(syscalls.PR_CAPBSET_DROP, capability)
+        except OSError:
+            break  # the kernel's last capability was passed
+    syscalls.clear_ambient_capabilities()
+    syscalls.drop_all_capabilities()
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _mount_private_folders(order: Order, confinement: Confinement) -> None:
+    options = f"size={order.disk_mb}m,nr_inodes={order.files + _FORMATTING},mode=1777"
+    hard = MountFlag.NOSUID | MountFlag.NODEV
+    syscalls.mount("tmpfs", "/tmp", "tmpfs", hard, options)
+    syscalls.mount("proc", "/proc", "proc", hard | MountFlag.NOEXEC)
+    for source, target in confinement.rebinds:
+        os.makedirs(target)
+        syscalls.mount(source, target, "", MountFlag.BIND | MountFlag.REC)
+    for folder in (WORK_FOLDER, "/tmp/shm", "/tmp/home"):
+        os.mkdir(folder)
+    os.chdir(WORK_FOLDER)
+
+
+def _set_limits(order: Order, *, processes: int | None) -> None:
+    set_limit = resource.setrlimit
+    set_limit(resource.RLIMIT_CORE, (0, 0))
+    set_limit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
+    set_limit(resource.RLIMIT_FSIZE, (order.disk_mb * 2**20, order.disk_mb * 2**20))
+    set_limit(resource.RLIMIT_STACK, (_STACK_BYTES, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+    set_limit(resource.RLIMIT_MEMLOCK, (65_536, 65_536))
+    set_limit(resource.RLIMIT_MSGQUEUE, (0, 0))
+    if processes is not None:
+        count = processes + 1  # the host is counted too: same user, same namespace
+        set_limit(resource.RLIMIT_NPROC, (count, count))
+

@@ -1,0 +1,182 @@
+"""A host: one process per jail of a slot, forked from the warm interpreter, that starts that jail's children.
+
+It lives in its own user, mount, pid, network, ipc and uts namespaces with its own user id; every child gets a nested
+pid, mount, ipc and uts namespace (and network, for candidates) by one `clone`. It never reads what a child is given
+or writes, so nothing of one attempt is in its memory when it forks the next. When the worker is gone, so is it.
+"""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass
+
+from assay.sandboxes import syscalls, wire
+from assay.sandboxes.child import Confinement, run_child
+from assay.sandboxes.procfs import sample_tree
+from assay.sandboxes.syscalls import Namespace
+from assay.sandboxes.wire import Order
+
+_CHILD_NAMESPACES = Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS
+_FIRST_LOOK_S = 0.03
+_LOOK_EVERY_S = 0.05
+
+
+@dataclass
+class _Running:
+    """The child of the moment."""
+
+    order: Order
+    pid: int
+    pidfd: int
+    next_look: float
+    peak_mb: float = 0.0
+    over_memory: bool = False
+
+
+class Host:
+    """Serves one control socket until its peer is gone."""
+
+    def __init__(self, control: socket.socket, confinement: Confinement) -> None:
+        self._control = control
+        self._confinement = confinement
+        self._running: _Running | None = None
+
+    def serve(self) -> None:
+        """Start, watch, kill and report children until the worker hangs up."""
+        while True:
+            timeout_ms = None
+            poll = select.poll()
+            poll.register(self._control.fileno(), select.POLLIN)
+            if self._running is not None:
+                poll.register(self._running.pidfd, select.POLLIN)
+                timeout_ms = max(0.0, self._running.next_look - time.monotonic()) * 1000
+            ready = {fd for fd, _ in poll.poll(timeout_ms)}
+            if self._running is not None and self._running.pidfd in ready:
+                self._report_exit()
+            elif self._control.fileno() in ready:
+                if not self._obey():
+                    break
+            elif self._running is not None:
+                self._look()
+        self._kill()
+
+    def _obey(self) -> bool:
+        received = wire.receive(self._control)
+        if received is None:
+            return False
+        (kind, *fields), fds = received
+        try:
+            if kind == "start":
+                self._start(wire.unpack_order(fields), fds)
+            elif self._running is not None and fields == [self._running.order.serial]:
+                self._kill()
+        finally:
+            for fd in fds:
+                os.close(fd)
+        return True
+
+    def _start(self, order: Order, fds: list[int]) -> None:
+        if self._running is not None:
+            wire.send(self._control, ["fault", order.serial, "a child is still running"])
+            return
+        flags = Namespace(0)
+        if self._confinement.seccomp is not None:
+            flags = _CHILD_NAMESPACES | (Namespace.NET if order.network else Namespace(0))
+        control_fd = self._control.fileno()
+        try:
+            pid = syscalls.clone(flags, lambda: run_child(order, control_fd, fds, self._confinement))
+        except OSError as error:
+            wire.send(self._control, ["fault", order.serial, str(error)])
+            return
+        self._running = _Running(order, pid, os.pidfd_open(pid), time.monotonic() + _FIRST_LOOK_S)
+
+    def _kill(self) -> None:
+        if self._running is None:
+            return
+        try:
+            if self._confinement.seccomp is None:
+                os.killpg(self._running.pid, signal.SIGKILL)
+            os.kill(self._running.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # it has ended and waits to be reported
+
+    def _look(self) -> None:
+        """Sample the child's tree, enforce its memory limit and tell the worker."""
+        running = self._running
+        if running is None:
+            return
+        running.next_look = time.monotonic() + _LOOK_EVERY_S
+        seen = sample_tree(running.pid, memory_limit_mb=running.order.memory_mb)
+        running.peak_mb = max(running.peak_mb, seen.memory_mb)
+        if seen.memory_mb > running.order.memory_mb:
+            running.over_memory = True
+            self._kill()
+        wire.send(self._control, ["usage", running.order.serial, seen.cpu_s, running.peak_mb, seen.starved_s])
+
+    def _report_exit(self) -> None:
+        running = self._running
+        if running is None:
+            return
+        _, status, used = os.wait4(running.pid, 0)
+        os.close(running.pidfd)
+        self._running = None
+        code = os.waitstatus_to_exitcode(status)
+        if self._confinement.seccomp is None:
+            _reap_orphans()
+        peak_mb = max(running.peak_mb, used.ru_maxrss / 1024)
+        cpu_s = used.ru_utime + used.ru_stime
+        wire.send(self._control, ["exit", running.order.serial, code, cpu_s, peak_mb, running.over_memory])
+
+
+def _reap_orphans() -> None:
+    """Without a pid namespace, what the child left behind has become ours: kill and reap it."""
+    while True:
+        for name in os.listdir("/proc"):
+            if name.isdigit() and _parent_of(int(name)) == os.getpid():
+                os.kill(int(name), signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _parent_of(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def host_main(control_fd: int, confinement: Confinement) -> int:
+    """Body of a new host process: settle into its namespaces, then serve."""
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    os.dup2(control_fd, 3)
+    syscalls.close_from(4)
+    control = socket.socket(fileno=3)
+    try:
+        if confinement.seccomp is not None:
+            _settle()
+        else:
+            syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+        sys.argv[:] = [""]
+        sys.orig_argv[:] = [sys.executable]
+        wire.send(control, ["ready"])
+        Host(control, confinement).serve()
+    except OSError as error:
+        wire.send(control, ["broken", str(error)])
+        return 1
+    return 0
+
+
+def _settle() -> None:
+    os.setresgid(1000, 1000, 1000)
+    os.setresuid(1000, 1000, 1000)
+    hard = syscalls.MountFlag.NOSUID | syscalls.MountFlag.NODEV | syscalls.MountFlag.NOEXEC
+    syscalls.mount("proc", "/proc", "proc", hard)
+    syscalls.sethostname("jail")

@@ -1,0 +1,113 @@
+"""One jail of a slot: its host process, the control socket to it, and its control group."""
+
+import os
+import socket
+from dataclasses import dataclass
+from typing import Any  # message fields
+
+from assay.errors import SandboxFault
+from assay.sandboxes import wire
+from assay.sandboxes.cgroup import Controllers, JailGroup, open_group
+from assay.sandboxes.warm import Warm
+from assay.sandboxes.wire import Order
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A message from the host: `kind` is started, fault, usage, exit or gone."""
+
+    kind: str
+    serial: int
+    fields: tuple[Any, ...] = ()
+
+
+class Jail:
+    """Starts children through a host that is forked from `warm` when first needed and replaced when told."""
+
+    def __init__(self, warm: Warm, number: int, controllers: Controllers) -> None:
+        self._warm = warm
+        self._number = number
+        self._controllers = controllers
+        self._control: socket.socket | None = None
+        self._group: JailGroup | None = None
+        self.launches = 0
+        """Children started by the present host."""
+
+    @property
+    def control(self) -> socket.socket | None:
+        """The socket to poll; None while there is no host."""
+        return self._control
+
+    def start(self, order: Order, fds: list[int]) -> None:
+        """Start a child. Raises SandboxFault if there is no host to be had."""
+        control = self._control or self._open()
+        if self._group is not None:
+            self._group.limit(order.memory_mb)
+        self.launches += 1
+        try:
+            wire.send(control, ["start", *wire.pack_order(order)], fds)
+        except OSError as error:
+            self.close()
+            raise SandboxFault(f"the jail's host is gone: {error}") from error
+
+    def kill(self, serial: int) -> None:
+        """Kill the child with that serial number; its `exit` message follows."""
+        if self._control is not None:
+            try:
+                wire.send(self._control, ["kill", serial])
+            except OSError:
+                return  # the host is gone, and its children with it; `hear` reports that
+
+    def hear(self) -> Heard:
+        """Receive one message; call only when the control socket is readable."""
+        if self._control is None:
+            return Heard("gone", 0)
+        received = wire.receive(self._control)
+        if received is None:
+            self.close()
+            return Heard("gone", 0)
+        kind, *fields = received[0]
+        serial = int(fields[0]) if fields and isinstance(fields[0], int) else 0
+        return Heard(str(kind), serial, tuple(fields[1:]))
+
+    def killed_for_memory(self) -> bool:
+        """Whether the kernel killed something in this jail for memory since the last call."""
+        return self._group is not None and self._group.killed_since_last_look()
+
+    def close(self) -> None:
+        """End the host and everything below it. Idempotent."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._group is not None:
+            self._group.remove()
+        self.launches = 0
+
+    def _open(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            pid = self._warm.fork_host(theirs, self._number)
+            if self._group is None and self._warm.isolated:
+                self._group = open_group(self._controllers, self._number)
+            received = wire.receive(ours)
+        except OSError as error:
+            ours.close()
+            raise SandboxFault(f"cannot start a jail: {error}") from error
+        finally:
+            theirs.close()
+        if received is None or received[0][0] != "ready":
+            ours.close()
+            raise SandboxFault(f"a jail's host did not start: {received[0][1:] if received else 'it ended'}")
+        if self._group is not None:
+            self._group.adopt(pid)
+        self._control = ours
+        return ours
+
+
+def sealed_payload(data: bytes) -> int:
+    """Return a descriptor of an anonymous file that holds `data`."""
+    fd = os.memfd_create("payload", os.MFD_CLOEXEC)
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+    return fd

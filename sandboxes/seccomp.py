@@ -1,0 +1,137 @@
+"""The system-call filter of a jailed child, assembled as classic BPF.
+
+Three answers besides "allowed": *kill* for calls no honest program makes (the attempt becomes a `violation`),
+*refuse* (EPERM) for calls that libraries may try and do without, *missing* (ENOSYS) for calls whose arguments
+cannot be inspected and that have an inspectable twin (`clone3`). `clone` may not make namespaces, `socket` knows
+four families, and `ioctl` may not type into a terminal.
+"""
+
+import platform
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_LOAD, _JUMP_EQUAL, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_ARG0, _OFFSET_ARG1 = 0, 4, 16, 24
+_ALLOW = 0x7FFF0000
+_KILL = 0x80000000
+_EPERM = 0x00050001
+_ENOSYS = 0x00050026
+_EAFNOSUPPORT = 0x00050061
+_X32_BIT = 0x40000000
+_NAMESPACE_BITS = 0x7E020000 | 0x00000080  # every CLONE_NEW*, CLONE_NEWTIME included
+_FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (getaddrinfo asks it)
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+
+
+@dataclass(frozen=True)
+class Machine:
+    """System-call numbers of one architecture."""
+
+    audit_arch: int
+    kill: dict[str, int] = field(default_factory=dict)
+    refuse: dict[str, int] = field(default_factory=dict)
+    clone: int = 0
+    clone3: int = 435
+    socket: int = 0
+    socketpair: int = 0
+    ioctl: int = 0
+
+
+_NEW_KILL = {
+    "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
+    "mount_setattr": 442,
+}  # fmt: skip
+_NEW_REFUSE = {
+    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "pidfd_getfd": 438,
+    "process_madvise": 440, "quotactl_fd": 443, "memfd_secret": 447, "process_mrelease": 448,
+}  # fmt: skip
+
+MACHINES = {
+    "x86_64": Machine(
+        audit_arch=0xC000003E,
+        kill={
+            "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "mount": 165, "umount2": 166,
+            "pivot_root": 155, "chroot": 161, "setns": 308, "unshare": 272, "bpf": 321, "kexec_load": 246,
+            "kexec_file_load": 320, "init_module": 175, "finit_module": 313, "delete_module": 176, "reboot": 169,
+            "swapon": 167, "swapoff": 168, "iopl": 172, "ioperm": 173, "open_by_handle_at": 304, **_NEW_KILL,
+        },
+        refuse={
+            "keyctl": 250, "add_key": 248, "request_key": 249, "perf_event_open": 298, "userfaultfd": 323,
+            "acct": 163, "settimeofday": 164, "clock_settime": 227, "clock_adjtime": 305, "adjtimex": 159,
+            "sethostname": 170, "setdomainname": 171, "quotactl": 179, "syslog": 103, "personality": 135,
+            "name_to_handle_at": 303, "lookup_dcookie": 212, "fanotify_init": 300, "kcmp": 312, "vhangup": 153,
+            "modify_ldt": 154, "move_pages": 279, "migrate_pages": 256, "mbind": 237, "set_mempolicy": 238,
+            "uselib": 134, "nfsservctl": 180, "mknod": 133, "mknodat": 259, **_NEW_REFUSE,
+        },
+        clone=56, socket=41, socketpair=53, ioctl=16,
+    ),
+    "aarch64": Machine(
+        audit_arch=0xC00000B7,
+        kill={
+            "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "mount": 40, "umount2": 39,
+            "pivot_root": 41, "chroot": 51, "setns": 268, "unshare": 97, "bpf": 280, "kexec_load": 104,
+            "kexec_file_load": 294, "init_module": 105, "finit_module": 273, "delete_module": 106, "reboot": 142,
+            "swapon": 224, "swapoff": 225, "open_by_handle_at": 265, **_NEW_KILL,
+        },
+        refuse={
+            "keyctl": 219, "add_key": 217, "request_key": 218, "perf_event_open": 241, "userfaultfd": 282,
+            "acct": 89, "settimeofday": 170, "clock_settime": 112, "clock_adjtime": 266, "adjtimex": 171,
+            "sethostname": 161, "setdomainname": 162, "quotactl": 60, "syslog": 116, "personality": 92,
+            "name_to_handle_at": 264, "lookup_dcookie": 18, "fanotify_init": 262, "kcmp": 272, "vhangup": 58,
+            "move_pages": 239, "migrate_pages": 238, "mbind": 235, "set_mempolicy": 237, "nfsservctl": 42,
+            "mknodat": 33, **_NEW_REFUSE,
+        },
+        clone=220, socket=198, socketpair=199, ioctl=29,
+    ),
+}  # fmt: skip
+"""Known architectures by `platform.machine()`."""
+
+
+def build_filter(machine: Machine) -> bytes:
+    """Assemble the filter for `machine`: 8 bytes an instruction, ready for seccomp(2)."""
+    code: list[bytes] = [
+        _op(_LOAD, _OFFSET_ARCH),
+        _op(_JUMP_EQUAL, machine.audit_arch, 1, 0),
+        _op(_RETURN, _KILL),
+        _op(_LOAD, _OFFSET_NUMBER),
+    ]
+    code += [_op(_JUMP_GE, _X32_BIT, 0, 1), _op(_RETURN, _KILL)]
+    code += _answer(sorted(machine.kill.values()), _KILL)
+    code += _answer(sorted(machine.refuse.values()), _EPERM)
+    code += _answer([machine.clone3], _ENOSYS)
+    code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _NAMESPACE_BITS, 0, 1), _op(_RETURN, _KILL)])
+    code += _inspect(machine.ioctl, _OFFSET_ARG1, _answer([_TIOCSTI, _TIOCLINUX], _EPERM))
+    for number in (machine.socket, machine.socketpair):
+        code += _inspect(number, _OFFSET_ARG0, _only(_FAMILIES, _EAFNOSUPPORT))
+    code.append(_op(_RETURN, _ALLOW))
+    return b"".join(code)
+
+
+def filter_for_this_machine() -> bytes:
+    """Assemble the filter for the running architecture. Raises KeyError if it is not known."""
+    return build_filter(MACHINES[platform.machine()])
+
+
+def _op(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("HBBI", code, if_true, if_false, value)
+
+
+def _answer(numbers: Sequence[int], action: int) -> list[bytes]:
+    """Return `action` when the loaded value is one of `numbers`, else fall through."""
+    code: list[bytes] = []
+    for number in numbers:
+        code += [_op(_JUMP_EQUAL, number, 0, 1), _op(_RETURN, action)]
+    return code
+
+
+def _only(values: Sequence[int], action: int) -> list[bytes]:
+    """Return `action` unless the loaded value is one of `values`."""
+    jumps = [_op(_JUMP_EQUAL, value, len(values) - index, 0) for index, value in enumerate(values)]
+    return [*jumps, _op(_RETURN, action)]
+
+
+def _inspect(number: int, offset: int, body: list[bytes]) -> list[bytes]:
+    """Run `body` on the argument at `offset` when the call is `number`; reload the number afterwards."""
+    inner = [_op(_LOAD, offset), *body, _op(_LOAD, _OFFSET_NUMBER)]
+    return [_op(_JUMP_EQUAL, number, 0, len(inner)), *inner]

@@ -1,0 +1,237 @@
+"""The local slot: two kinds of jail, one poll loop."""
+
+import os
+import select
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assay.errors import IsolationUnavailable, SandboxFault
+from assay.sandboxes.capture import Capture
+from assay.sandboxes.interface import Ended, Event, Launch, Readable, Role
+from assay.sandboxes.jail import Heard, Jail, sealed_payload
+from assay.sandboxes.procfs import Sample
+from assay.sandboxes.running import RunningChild
+from assay.sandboxes.wire import Order
+from assay.schema import Limits
+
+_END_DEADLINE_S = 10.0
+_LONGEST_POLL_S = 0.5
+
+
+@dataclass
+class _Cell:
+    """A jail and what runs in it."""
+
+    jail: Jail
+    child: RunningChild | None = None
+
+
+class LocalSlot:
+    """Implements `interface.Slot` with jails on this machine. Used by one thread; only `cancel` is for others."""
+
+    def __init__(self, make_jail: Callable[[Role, str], Jail], *, description: str, recycle_after: int) -> None:
+        self._make_jail = make_jail
+        self._description = description
+        self._recycle_after = recycle_after
+        self._cells: dict[tuple[Role, str], _Cell] = {}
+        self._serial = 0
+        self._cancelled = False
+
+    @property
+    def description(self) -> str:
+        """The backend's name for results."""
+        return self._description
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Flags that every result from this slot carries."""
+        return ("insecure",) if self._description == "insecure" else ()
+
+    def start(self, launch: Launch) -> RunningChild:
+        """Start a child. Raises SandboxFault if the jail cannot be made or is taken."""
+        self._check_cancelled()
+        cell = self._cell(launch.role, launch.flavour)
+        if cell.child is not None and cell.child.exit is None:
+            raise SandboxFault(f"the {launch.role} jail already runs a child")
+        self._serial += 1
+        theirs: list[int] = [sealed_payload(launch.payload)]
+        try:
+            child = _open_streams(self._serial, launch, theirs)
+            cell.child = child
+            cell.jail.start(_order(self._serial, launch), [*theirs, *launch.fds])
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        child.kill_now = lambda: cell.jail.kill(child.serial)
+        return child
+
+    def wait(self, socks: Sequence[socket.socket], timeout_s: float) -> list[Event]:
+        """Drain output, enforce limits, and return what happened within `timeout_s`."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            self._check_cancelled()
+            events = self._step(socks, max(0.0, min(deadline - time.monotonic(), self._next_check_s())))
+            if events or time.monotonic() >= deadline:
+                return events
+
+    def clear(self) -> None:
+        """Kill whatever still runs and forget the attempt."""
+        for cell in self._cells.values():
+            if cell.child is not None:
+                self._end(cell, cell.child)
+            if cell.jail.launches >= self._recycle_after:
+                cell.jail.close()
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Kill what runs, from any thread."""
+        self._cancelled = True
+        for cell in list(self._cells.values()):
+            child = cell.child
+            if child is not None:
+                child.kill()
+
+    def check(self, hidden_paths: Sequence[str]) -> None:
+        """Run the self-check in a candidate's jail. Raises IsolationUnavailable naming what is open."""
+        payload = b"" if self._description == "insecure" else "\n".join((*hidden_paths, "/etc/shadow")).encode()
+        child = self.start(Launch(Role.CANDIDATE, "assay.sandboxes.selfcheck", payload, Limits()))
+        child.start_clock()
+        while child.exit is None:
+            self.wait((), 1.0)
+        self.clear()
+        if child.exit.code != 0:
+            faults = child.stderr.decode(errors="replace").strip() or f"the check ended with {child.exit}"
+            raise IsolationUnavailable(f"the jail is not closed: {faults}")
+
+    def close(self) -> None:
+        """End the jails. Idempotent."""
+        self.clear()
+        for cell in self._cells.values():
+            cell.jail.close()
+
+    def _cell(self, role: Role, flavour: str) -> _Cell:
+        key = (role, flavour)
+        if key not in self._cells:
+            self._cells[key] = _Cell(self._make_jail(role, flavour))
+        return self._cells[key]
+
+    def _check_cancelled(self) -> None:
+        if self._cancelled:
+            raise SandboxFault("cancelled")
+
+    def _next_check_s(self) -> float:
+        left = [cell.child.seconds_left() for cell in self._cells.values() if cell.child is not None]
+        return min((max(0.0, seconds) for seconds in left if seconds is not None), default=_LONGEST_POLL_S)
+
+    def _step(self, socks: Sequence[socket.socket], timeout_s: float) -> list[Event]:
+        """Poll once and handle everything that is ready."""
+        poll = select.poll()
+        actions: dict[int, Callable[[], Event | None]] = {}
+        for sock in socks:
+            actions[sock.fileno()] = lambda sock=sock: Readable(sock)
+            poll.register(sock, select.POLLIN)
+        for cell in self._cells.values():
+            self._watch(cell, poll, actions)
+        ready = poll.poll(min(timeout_s, _LONGEST_POLL_S) * 1000 + 0.999)
+        events = [event for fd, _ in ready if (event := actions[fd]()) is not None]
+        for cell in self._cells.values():
+            if cell.child is not None:
+                cell.child.enforce()
+        return events
+
+    def _watch(self, cell: _Cell, poll: "select.poll", actions: dict[int, Callable[[], Event | None]]) -> None:
+        child = cell.child
+        if child is None or child.exit is not None:
+            return
+        if cell.jail.control is not None:
+            fd = cell.jail.control.fileno()
+            actions[fd] = lambda: self._hear(cell)
+            poll.register(fd, select.POLLIN)
+        for stream in child.streams or ():
+            if stream.fd is not None:
+                actions[stream.fd] = stream.drain
+                poll.register(stream.fd, select.POLLIN)
+        if child.stdin_fd is not None:
+            actions[child.stdin_fd] = child.feed_stdin
+            poll.register(child.stdin_fd, select.POLLOUT)
+
+    def _hear(self, cell: _Cell) -> Event | None:
+        return _take_in(cell, cell.jail.hear())
+
+    def _end(self, cell: _Cell, child: RunningChild) -> None:
+        """Kill the child and wait until it is gone; a jail that does not obey is replaced."""
+        deadline = time.monotonic() + _END_DEADLINE_S
+        child.kill()
+        try:
+            while child.exit is None and time.monotonic() < deadline:
+                self._step((), 0.2)
+        except SandboxFault:
+            cell.jail.close()
+        if child.exit is None:
+            cell.jail.close()
+        child.close()
+        cell.child = None
+
+
+def _take_in(cell: _Cell, heard: Heard) -> Event | None:
+    """Apply one message of the host to the child it is about."""
+    child = cell.child
+    if heard.kind == "gone":
+        raise SandboxFault("a jail's host ended unexpectedly")
+    if child is None or heard.serial != child.serial:
+        return None  # about an earlier child
+    if heard.kind == "fault":
+        child.finish(255, over_memory=False)
+        raise SandboxFault(f"a jail could not be closed around a child: {heard.fields[0]}")
+    if heard.kind == "started":
+        child.started = True
+    if heard.kind == "usage":
+        child.observe(Sample(*heard.fields))
+    if heard.kind == "exit":
+        code, cpu_s, peak_mb, over_memory = heard.fields
+        child.observe(Sample(cpu_s, peak_mb, 0.0))
+        child.drain_all()
+        killed = cell.jail.killed_for_memory()
+        child.finish(code, over_memory=over_memory or killed)
+        return Ended(child)
+    return None
+
+
+def _order(serial: int, launch: Launch) -> Order:
+    limits = launch.limits
+    return Order(
+        serial=serial,
+        program=launch.program,
+        network=launch.role is Role.CANDIDATE,
+        memory_mb=limits.memory_mb,
+        processes=limits.processes,
+        disk_mb=limits.disk_mb,
+        files=limits.files,
+        output=launch.role is Role.CANDIDATE,
+        stdin=launch.stdin is not None,
+    )
+
+
+def _open_streams(serial: int, launch: Launch, theirs: list[int]) -> RunningChild:
+    """Make the pipes of a child; the ends it gets are appended to `theirs` in the order the host expects."""
+    stdin_fd: int | None = None
+    streams: tuple[Capture, Capture] | None = None
+    if launch.stdin is not None:
+        read_fd, stdin_fd = os.pipe2(os.O_CLOEXEC)
+        theirs.append(read_fd)
+        os.set_blocking(stdin_fd, False)
+    if launch.role is Role.CANDIDATE:
+        cap = launch.limits.output_bytes
+        out_read, out_write = os.pipe2(os.O_CLOEXEC)
+        err_read, err_write = os.pipe2(os.O_CLOEXEC)
+        theirs += [out_write, err_write]
+        streams = (Capture(out_read, cap), Capture(err_read, cap))
+    child = RunningChild(serial, launch.limits, streams, stdin_fd)
+    child.unwritten = memoryview(launch.stdin or b"")
+    if launch.stdin == b"":
+        child.close_stdin()
+    return child
+
+

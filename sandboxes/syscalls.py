@@ -1,0 +1,155 @@
+"""The Linux system calls that Python does not offer, by ctypes: namespaces, mounts, capabilities, seccomp, clone.
+
+Every function raises OSError with the call's name. Numbers are those of x86-64 and AArch64.
+"""
+
+import ctypes
+import fcntl
+import os
+import platform
+import socket
+import struct
+from collections.abc import Callable
+from enum import IntFlag
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_python = ctypes.PyDLL(None)  # keeps the interpreter lock: needed around fork
+
+_NUMBERS = {
+    "x86_64": {"clone": 56, "pivot_root": 155, "seccomp": 317, "capset": 126, "close_range": 436},
+    "aarch64": {"clone": 220, "pivot_root": 41, "seccomp": 277, "capset": 91, "close_range": 436},
+}
+
+
+class Namespace(IntFlag):
+    """CLONE_NEW* flags."""
+
+    MOUNT = 0x00020000
+    UTS = 0x04000000
+    IPC = 0x08000000
+    USER = 0x10000000
+    PID = 0x20000000
+    NET = 0x40000000
+
+
+class MountFlag(IntFlag):
+    """MS_* flags."""
+
+    RDONLY = 1
+    NOSUID = 2
+    NODEV = 4
+    NOEXEC = 8
+    REMOUNT = 32
+    BIND = 4096
+    REC = 16384
+    PRIVATE = 1 << 18
+
+
+PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
+PR_CAPBSET_DROP = 24
+PR_SET_SECUREBITS = 28
+PR_SET_CHILD_SUBREAPER = 36
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT = 47
+_MNT_DETACH = 2
+_SIGCHLD = 17
+
+
+def supported_machine() -> bool:
+    """Whether the system-call numbers of this machine's architecture are known here."""
+    return platform.machine() in _NUMBERS
+
+
+def clone(flags: Namespace, child: Callable[[], int]) -> int:
+    """Fork into new namespaces with one system call; the child runs `child` and exits with its value.
+
+    Returns the child's process id. Python's own before/after-fork work is done around the raw call.
+    """
+    number = _NUMBERS[platform.machine()]["clone"]
+    _python.PyOS_BeforeFork()
+    pid = int(_libc.syscall(number, ctypes.c_ulong(int(flags) | _SIGCHLD), None, None, None, None))
+    errno = ctypes.get_errno()
+    if pid == 0:
+        _python.PyOS_AfterFork_Child()
+        code = 255
+        try:
+            code = child()
+        finally:
+            os._exit(code)
+    _python.PyOS_AfterFork_Parent()
+    if pid < 0:
+        raise OSError(errno, f"clone: {os.strerror(errno)}")
+    return pid
+
+
+def unshare(namespaces: Namespace) -> None:
+    """unshare(2)."""
+    _check("unshare", _libc.unshare(int(namespaces)))
+
+
+def mount(source: str, target: str, kind: str, flags: MountFlag, options: str = "") -> None:
+    """mount(2)."""
+    _check(
+        "mount " + target,
+        _libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(int(flags)), options.encode()),
+    )
+
+
+def detach_mount(target: str) -> None:
+    """umount2(2) with MNT_DETACH."""
+    _check("umount2 " + target, _libc.umount2(target.encode(), _MNT_DETACH))
+
+
+def pivot_root(new: str, old: str) -> None:
+    """pivot_root(2)."""
+    _check("pivot_root", _syscall("pivot_root", new.encode(), old.encode()))
+
+
+def sethostname(name: str) -> None:
+    """sethostname(2)."""
+    _check("sethostname", _libc.sethostname(name.encode(), len(name.encode())))
+
+
+def prctl(option: int, argument: int = 0) -> None:
+    """prctl(2) with one argument."""
+    _check(f"prctl {option}", _libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0))
+
+
+def clear_ambient_capabilities() -> None:
+    """Lower every ambient capability."""
+    _check("prctl ambient", _libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0))
+
+
+def drop_all_capabilities() -> None:
+    """Empty the effective, permitted and inheritable sets."""
+    header = struct.pack("Ii", 0x20080522, 0)
+    _check("capset", _syscall("capset", header, bytes(24)))
+
+
+def close_from(first: int) -> None:
+    """Close every descriptor from `first` upwards."""
+    _check("close_range", _syscall("close_range", ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), 0))
+
+
+def install_filter(program: bytes) -> None:
+    """Install a seccomp filter (classic BPF); needs no_new_privs."""
+    buffer = ctypes.create_string_buffer(program, len(program))
+    descriptor = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
+    _check("seccomp", _syscall("seccomp", 1, 0, descriptor))
+
+
+def bring_loopback_up() -> None:
+    """Set `lo` up in the current network namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        fcntl.ioctl(sock, 0x8914, struct.pack("16sH22x", b"lo", 0x49))  # SIOCSIFFLAGS: UP | LOOPBACK | RUNNING
+
+
+def _syscall(name: str, *arguments: object) -> int:
+    return int(_libc.syscall(_NUMBERS[platform.machine()][name], *arguments))
+
+
+def _check(what: str, result: int) -> None:
+    if result < 0:
+        errno = ctypes.get_errno()
+        raise OSError(errno, f"{what}: {os.strerror(errno)}")

@@ -1,0 +1,59 @@
+"""Messages between a worker, its warm interpreters (zygotes) and their hosts, over SOCK_SEQPACKET sockets.
+
+One message is one packet: a msgpack list whose first element names it, with descriptors beside it (SCM_RIGHTS).
+Both ends are ours; nothing that a candidate wrote ever travels here.
+"""
+
+import array
+import socket
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from typing import Any  # msgpack values
+
+import msgpack
+
+_PACKET_BYTES = 65_536
+_DESCRIPTORS = 32
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a host is to start: see `interface.Launch`. `network` gives the child a loopback of its own."""
+
+    serial: int
+    program: str
+    network: bool
+    memory_mb: int
+    processes: int
+    disk_mb: int
+    files: int
+    output: bool
+    """Whether descriptors for standard output and error are among those sent."""
+    stdin: bool
+
+
+def send(sock: socket.socket, message: Sequence[object], fds: Sequence[int] = ()) -> None:
+    """Send one message. Raises OSError if the peer is gone."""
+    ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    sock.sendmsg([msgpack.packb(list(message))], ancillary)
+
+
+def receive(sock: socket.socket) -> tuple[list[Any], list[int]] | None:
+    """Receive one message with its descriptors; None when the peer is gone."""
+    room = socket.CMSG_SPACE(_DESCRIPTORS * array.array("i").itemsize)
+    data, ancillary, _, _ = sock.recvmsg(_PACKET_BYTES, room, socket.MSG_CMSG_CLOEXEC)
+    fds = array.array("i")
+    for level, kind, body in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(body[: len(body) - len(body) % fds.itemsize])
+    return (msgpack.unpackb(data), list(fds)) if data else None
+
+
+def pack_order(order: Order) -> list[object]:
+    """Return `order` as message fields."""
+    return list(astuple(order))
+
+
+def unpack_order(fields: Sequence[Any]) -> Order:
+    """Return the order that `pack_order` packed."""
+    return Order(*fields)

@@ -1,0 +1,127 @@
+"""The warm interpreter: imports what attempts need once, moves into the jail's file system, then forks hosts.
+
+Started by a worker as `python -P -s -m assay.sandboxes.zygote FD`. It has one thread, an empty environment and no
+secret: whatever is in its memory, a candidate may find. It runs nothing of a task or completion itself.
+"""
+
+import gc
+import importlib
+import os
+import signal
+import socket
+import sys
+import types
+from collections.abc import Sequence
+
+from assay.sandboxes import rootfs, seccomp, syscalls, wire
+from assay.sandboxes.child import Confinement
+from assay.sandboxes.host import host_main
+from assay.sandboxes.syscalls import Namespace
+
+_HOST_NAMESPACES = (
+    Namespace.USER | Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS | Namespace.NET
+)
+FIRST_HOST_UID = 100_000
+"""Outside user ids of hosts when the worker is root: one each, from here upwards."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve the control socket whose descriptor is the one argument."""
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    control = socket.socket(fileno=int(arguments[0]))
+    received = wire.receive(control)
+    if received is None:
+        return 0
+    (_, modules, isolated), _ = received
+    try:
+        confinement = _prepare(modules, isolated=isolated)
+    except Exception as error:  # noqa: BLE001 - process entry point: the worker must learn why
+        wire.send(control, ["broken", f"{type(error).__name__}: {error}"])
+        return 1
+    wire.send(control, ["ready"])
+    _serve(control, confinement)
+    return 0
+
+
+def _prepare(modules: Sequence[str], *, isolated: bool) -> Confinement:
+    warm = [importlib.import_module(name) for name in modules]
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _forget_main()
+    gc.collect()
+    gc.freeze()
+    if not isolated:
+        return Confinement(seccomp=None)
+    program = seccomp.filter_for_this_machine()
+    names = [*(module.__name__ for module in warm), *(name for name in sys.modules if name.startswith("assay"))]
+    uid, gid = os.getuid(), os.getgid()
+    if uid != 0:
+        syscalls.unshare(Namespace.USER | Namespace.MOUNT)
+        _write_maps("self", inside=(uid, gid), outside=(uid, gid))
+    else:
+        syscalls.unshare(Namespace.MOUNT)
+    return Confinement(seccomp=program, rebinds=rootfs.enter_new_root(rootfs.interpreter_folders(names)))
+
+
+def _serve(control: socket.socket, confinement: Confinement) -> None:
+    while (received := wire.receive(control)) is not None:
+        (_, number), (host_control,) = received
+        try:
+            pid = _fork_host(host_control, confinement, number)
+            wire.send(control, ["forked", pid])
+        except OSError as error:
+            wire.send(control, ["broken", str(error)])
+        os.close(host_control)
+        _reap()
+
+
+def _fork_host(control_fd: int, confinement: Confinement, number: int) -> int:
+    """Clone a host and, where it has a user namespace, write its maps before it goes on."""
+    isolated = confinement.seccomp is not None
+    go_read, go_write = os.pipe()
+
+    def body() -> int:
+        os.close(go_write)
+        if os.read(go_read, 1) != b"g":
+            return 1
+        return host_main(control_fd, confinement)
+
+    try:
+        pid = syscalls.clone(_HOST_NAMESPACES if isolated else Namespace(0), body)
+        if isolated:
+            root = os.getuid() == 0
+            outside = (FIRST_HOST_UID + number,) * 2 if root else (os.getuid(), os.getgid())
+            _write_maps(str(pid), inside=(1000, 1000), outside=outside)
+        os.write(go_write, b"g")
+    finally:
+        os.close(go_read)
+        os.close(go_write)
+    return pid
+
+
+def _write_maps(process: str, *, inside: tuple[int, int], outside: tuple[int, int]) -> None:
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{inside[0]} {outside[0]} 1"),
+        ("gid_map", f"{inside[1]} {outside[1]} 1"),
+    ):
+        with open(f"/proc/{process}/{name}", "w") as file:
+            file.write(text)
+
+
+def _forget_main() -> None:
+    """Give candidates an empty `__main__` and no trace of how the interpreter was started."""
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.path[:] = [entry for entry in sys.path if entry]
+
+
+def _reap() -> None:
+    """Collect hosts that have ended, so that none stays a zombie."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            continue
+    except ChildProcessError:
+        return
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
