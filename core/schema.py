@@ -6,6 +6,7 @@ Fields that only one verifier reads live in that verifier's own task model (a su
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any  # Any: `metadata` is opaque and returned as sent
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
@@ -73,6 +74,10 @@ class TaskBase(Wire):
 
     def content_hash(self) -> str:
         """Name this task's content; `id` and `metadata` do not take part."""
+        return self._content_hash
+
+    @cached_property
+    def _content_hash(self) -> str:  # once per task: it is asked for once per attempt
         return content_hash(self.model_dump(mode="json", exclude={"id", "metadata"}))
 
 
