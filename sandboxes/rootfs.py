@@ -37,6 +37,7 @@ def interpreter_folders(modules: Iterable[str]) -> tuple[str, ...]:
     """Folders (outermost only) that the interpreter and the packages in `modules` need at run time."""
     wanted = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.path.realpath(sys.executable))}
     wanted.update(site.getsitepackages())
+    wanted.update(entry for entry in sys.path if os.path.isabs(entry))
     for name in modules:
         found = getattr(sys.modules.get(name), "__file__", None)
         if found:

@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 
-from assay.errors import TaskFault
+from assay.errors import InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, Verdict
@@ -39,9 +39,10 @@ class Golds:
         with self._lock:
             return self._known.get(key)
 
-    def _learn(self, key: str, verdict: Verdict) -> str | None:
+    def _learn(self, key: str, verdict: Verdict) -> str:
+        """Remember what the gold's verdict says of the task. Raises InfraFault if it says nothing."""
         if verdict.outcome in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE, Outcome.CANCELLED):
-            return None  # nothing was learned about the gold
+            raise InfraFault(f"the gold could not be run: {verdict.outcome} {verdict.message}")
         fault = "" if verdict.outcome is Outcome.PASSED else f"the gold does not pass: {verdict.outcome} {verdict.message}"
         with self._lock:
             self._known[key] = fault

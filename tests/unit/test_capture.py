@@ -1,0 +1,42 @@
+"""Captured output is capped and decoded by nobody."""
+
+import os
+
+from assay.sandboxes.capture import TAIL_BYTES, Capture
+
+
+def captured(data: bytes, cap: int) -> Capture:
+    """Send `data` through a pipe into a capture."""
+    read_fd, write_fd = os.pipe()
+    capture = Capture(read_fd, cap)
+    for start in range(0, len(data), 30_000):
+        os.write(write_fd, data[start : start + 30_000])
+        capture.drain_all()
+    os.close(write_fd)
+    capture.drain_all()
+    return capture
+
+
+def test_output_below_the_cap_is_kept_whole() -> None:
+    """What is shorter than the cap comes back byte for byte, also when chunks tear characters."""
+    text = ("é" * 60_000).encode()
+
+    capture = captured(text, cap=200_000)
+
+    assert capture.bytes() == text
+    assert capture.total == len(text)
+
+
+def test_output_beyond_the_cap_keeps_head_and_tail() -> None:
+    """Past the cap only the last bytes are kept, and all are counted."""
+    data = b"a" * 1000 + b"b" * 100_000 + b"END"
+
+    capture = captured(data, cap=1000)
+
+    assert capture.bytes() == b"a" * 1000 + (b"b" * TAIL_BYTES + b"END")[-TAIL_BYTES:]
+    assert capture.total == len(data)
+
+
+def test_closed_writer_gives_back_the_descriptor() -> None:
+    """Once the writer is gone there is nothing left to poll."""
+    assert captured(b"x", cap=10).fd is None

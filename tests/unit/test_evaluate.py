@@ -1,0 +1,118 @@
+"""Every exception becomes the right outcome, and only ours are retried."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from assay.errors import SandboxFault, TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.fakes import FakeSlot
+from assay.sandboxes.interface import Slot
+from assay.sandboxes.pool import SlotPool
+from assay.schema import TaskBase, Verdict
+from assay.verifiers.evaluate import CancelToken, Evaluator
+from assay.verifiers.registry import Registry
+
+PASSED = Verdict(outcome=Outcome.PASSED, reward=1.0)
+
+
+class ScriptedVerifier:
+    """Calls the next step of a script for every attempt."""
+
+    name = "scripted"
+    version = "1"
+    task_model = TaskBase
+
+    def __init__(self, *steps: Callable[[], Verdict]) -> None:
+        self.steps = list(steps)
+        self.seen: list[str] = []
+
+    def judge(self, task: Any, completion: str, slot: Slot) -> Verdict:
+        """Record the completion and play the next step (the last one again and again)."""
+        del task, slot
+        self.seen.append(completion)
+        return (self.steps.pop(0) if len(self.steps) > 1 else self.steps[0])()
+
+
+def raising(error: Exception) -> Callable[[], Verdict]:
+    """A step that raises `error`."""
+
+    def step() -> Verdict:
+        raise error
+
+    return step
+
+
+def evaluator(verifier: ScriptedVerifier) -> Evaluator:
+    """An evaluator with one fake slot."""
+    return Evaluator(Registry([verifier]), SlotPool([FakeSlot()]), retries=2)
+
+
+def task(**fields: Any) -> TaskBase:
+    """A task for the scripted verifier."""
+    return TaskBase(id="t", verifier="scripted", **fields)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "tries"),
+    [
+        (TaskFault("broken"), Outcome.TASK_ERROR, 1),
+        (SandboxFault("jail died"), Outcome.INFRA_ERROR, 3),
+        (ZeroDivisionError("ours"), Outcome.INFRA_ERROR, 3),
+    ],
+)
+def test_exceptions_become_null_rewards(error: Exception, outcome: Outcome, tries: int) -> None:
+    """A fault of the task or of ours never lowers a reward; only ours are tried again."""
+    verifier = ScriptedVerifier(raising(error))
+
+    verdict = evaluator(verifier).evaluate(task(), "x").verdict
+
+    assert (verdict.outcome, verdict.reward) == (outcome, None)
+    assert len(verifier.seen) == tries
+
+
+def test_a_fault_of_ours_that_passes_leaves_no_trace() -> None:
+    """A second try that succeeds is the verdict."""
+    verifier = ScriptedVerifier(raising(SandboxFault("once")), lambda: PASSED)
+
+    assert evaluator(verifier).evaluate(task(), "x").verdict == PASSED
+
+
+def test_a_gold_runs_once_per_task_content() -> None:
+    """Two attempts of one task run the gold once."""
+    verifier = ScriptedVerifier(lambda: PASSED)
+    judge = evaluator(verifier)
+
+    judge.evaluate(task(gold="g"), "a")
+    judge.evaluate(task(gold="g"), "b")
+
+    assert verifier.seen == ["g", "a", "b"]
+
+
+def test_a_gold_that_fails_is_a_task_error() -> None:
+    """Nothing is judged against a task whose own gold fails."""
+    verifier = ScriptedVerifier(lambda: Verdict(outcome=Outcome.FAILED, reward=0.0))
+
+    verdict = evaluator(verifier).evaluate(task(gold="g"), "a").verdict
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.TASK_ERROR, None)
+    assert verifier.seen == ["g"]
+
+
+def test_a_gold_sent_as_completion_is_judged_once() -> None:
+    """When the completion is the gold itself one run answers both questions."""
+    verifier = ScriptedVerifier(lambda: PASSED)
+
+    evaluator(verifier).evaluate(task(gold="g"), "g")
+
+    assert verifier.seen == ["g"]
+
+
+def test_a_cancelled_attempt_has_no_reward() -> None:
+    """Cancelling before the start gives `cancelled`, whatever the verifier says."""
+    token = CancelToken()
+    token.cancel()
+
+    verdict = evaluator(ScriptedVerifier(lambda: PASSED)).evaluate(task(), "x", token).verdict
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.CANCELLED, None)

@@ -1,0 +1,86 @@
+"""The system-call filter, run by a small interpreter of classic BPF."""
+
+import struct
+
+import pytest
+from assay.sandboxes.seccomp import MACHINES, Machine, build_filter
+
+ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+CLONE_NEWUSER, CLONE_THREAD = 0x10000000, 0x00010000
+
+
+def decide(machine: Machine, number: int, *arguments: int, arch: int | None = None) -> int:
+    """Return the filter's action for one system call."""
+    data = struct.pack("IIQ6Q", number, arch or machine.audit_arch, 0, *(*arguments, *[0] * (6 - len(arguments))))
+    program = build_filter(machine)
+    code = [struct.unpack_from("HBBI", program, offset) for offset in range(0, len(program), 8)]
+    accumulator = at = 0
+    while True:
+        operation, if_true, if_false, value = code[at]
+        at += 1
+        if operation == 0x20:
+            accumulator = struct.unpack_from("I", data, value)[0]
+        elif operation == 0x06:
+            return int(value)
+        else:
+            truth = {0x15: accumulator == value, 0x35: accumulator >= value, 0x45: bool(accumulator & value)}[operation]
+            at += if_true if truth else if_false
+
+
+@pytest.fixture(params=sorted(MACHINES))
+def machine(request: pytest.FixtureRequest) -> Machine:
+    """Each known architecture."""
+    return MACHINES[request.param]
+
+
+def test_ordinary_calls_are_allowed(machine: Machine) -> None:
+    """read (0 or 63) and a plain clone for a thread or process pass."""
+    number = 0 if machine.audit_arch == 0xC000003E else 63
+
+    actions = {decide(machine, number), decide(machine, machine.clone, CLONE_THREAD), decide(machine, machine.clone, 17)}
+
+    assert actions == {ALLOW}
+
+
+def test_every_dangerous_call_kills(machine: Machine) -> None:
+    """Every call in the kill table ends the process."""
+    actions = {name: decide(machine, number) for name, number in machine.kill.items()}
+
+    assert set(actions.values()) == {KILL}, actions
+
+
+def test_every_doubtful_call_is_refused(machine: Machine) -> None:
+    """Every call in the refuse table answers EPERM."""
+    actions = {name: decide(machine, number) for name, number in machine.refuse.items()}
+
+    assert set(actions.values()) == {ERRNO | 1}, actions
+
+
+def test_clone_may_not_make_namespaces(machine: Machine) -> None:
+    """clone with a namespace flag kills; clone3 does not exist."""
+    assert decide(machine, machine.clone, CLONE_NEWUSER) == KILL
+    assert decide(machine, machine.clone3) == ERRNO | 38
+
+
+@pytest.mark.parametrize(("family", "allowed"), [(1, True), (2, True), (10, True), (16, True), (17, False), (40, False)])
+def test_socket_families(machine: Machine, family: int, allowed: bool) -> None:
+    """Only unix, inet, inet6 and netlink sockets can be made (no packet, no vsock)."""
+    action = decide(machine, machine.socket, family)
+
+    assert (action == ALLOW) is allowed
+
+
+def test_terminal_injection_is_refused(machine: Machine) -> None:
+    """ioctl(TIOCSTI) answers EPERM, other ioctls pass."""
+    assert decide(machine, machine.ioctl, 1, 0x5412) == ERRNO | 1
+    assert decide(machine, machine.ioctl, 1, 0x5413) == ALLOW
+
+
+def test_foreign_architecture_kills(machine: Machine) -> None:
+    """A call made through another ABI ends the process."""
+    assert decide(machine, 1, arch=0x40000003) == KILL
+
+
+def test_x32_numbers_kill(machine: Machine) -> None:
+    """Numbers with the x32 bit end the process."""
+    assert decide(machine, 0x40000000 | 59) == KILL
