@@ -25,29 +25,17 @@ class Settings(BaseModel):
         description="Bearer keys (comma-separated); required as soon as the service binds beyond loopback.",
     )
     redis_url: SecretStr | None = Field(None, description="External Redis; unset starts a private one.")
-    data_dir: Path = Field(
-        Path("assay-data"), description="Folder for the private Redis and archived results."
-    )
+    data_dir: Path = Field(Path("assay-data"), description="Folder for the private Redis and archived results.")
     workers: int = Field(1, ge=0, le=256, description="Worker processes started by `assay serve`.")
-    slots: int = Field(
-        0, ge=0, le=1024, description="Attempts a worker runs at once; 0 means twice the usable cores."
-    )
-    queue_limit: int = Field(
-        200_000, ge=1, description="Attempts that may wait before new ones are answered 429."
-    )
+    slots: int = Field(0, ge=0, le=1024, description="Attempts a worker runs at once; 0 means twice the usable cores.")
+    queue_limit: int = Field(200_000, ge=1, description="Attempts that may wait before new ones are answered 429.")
     max_body_mb: int = Field(256, ge=1, description="Largest request body, after decompression.")
     max_task_mb: int = Field(64, ge=1, description="Largest task.")
     max_completion_bytes: int = Field(1_000_000, ge=1, description="Largest completion.")
     result_ttl_s: int = Field(86_400, ge=60, description="How long finished batches stay readable.")
-    insecure: bool = Field(
-        False, description="Run completions without isolation; flags every result `insecure`."
-    )
-    recycle_after: int = Field(
-        1000, ge=1, description="Attempts after which a jail is replaced by a fresh one."
-    )
-    retries: int = Field(
-        2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`."
-    )
+    insecure: bool = Field(False, description="Run completions without isolation; flags every result `insecure`.")
+    recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
+    retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
     log_level: str = Field("info", description="Least severe level that is logged.")
 
 
@@ -79,9 +67,7 @@ def _validate(values: Mapping[str, object]) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise InvalidRequest(
-            f"setting {name}: {first['msg']}", path=name, fix=f"see ASSAY_{name.upper()}"
-        ) from error
+        raise InvalidRequest(f"setting {name}: {first['msg']}", path=name, fix=f"see ASSAY_{name.upper()}") from error
 
 
 def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[str]:

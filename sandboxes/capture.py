@@ -52,7 +52,7 @@ class Capture:
             os.close(self._fd)
             self._fd = None
 
-    def bytes(self) -> bytes:
+    def kept(self) -> bytes:
         """What was kept."""
         return bytes(self._head) + self._tail
 

@@ -130,4 +130,3 @@ def _set_limits(order: Order, *, processes: int | None) -> None:
     if processes is not None:
         count = processes + 1  # the host is counted too: same user, same namespace
         set_limit(resource.RLIMIT_NPROC, (count, count))
-

@@ -1,7 +1,6 @@
 """The `local` sandbox: jails on this machine, made of namespaces, a system-call filter, limits and control groups."""
 
 import os
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import count
 
@@ -13,16 +12,14 @@ from assay.sandboxes.slot import LocalSlot
 from assay.sandboxes.warm import Warm
 from assay.settings import Settings, numeric_tuning
 
-WARM_MODULES = {
-    "bare": (
-        "asyncio", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum",
-        "fractions", "functools", "heapq", "inspect", "itertools", "json", "math", "msgpack", "operator", "random",
-        "re", "statistics", "string", "textwrap", "threading", "typing", "unittest",
-        "assay.sandboxes.selfcheck", "assay.verifiers.split.candidate", "assay.verifiers.stdio_program",
-    ),
-}  # fmt: skip
+_STANDARD = (
+    "asyncio", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum",
+    "fractions", "functools", "heapq", "inspect", "itertools", "json", "math", "msgpack", "operator", "random",
+    "re", "statistics", "string", "textwrap", "threading", "typing", "unittest", "assay.sandboxes.selfcheck",
+    "assay.verifiers.split.candidate", "assay.verifiers.stdio_program",
+)  # fmt: skip
+WARM_MODULES: dict[str, tuple[str, ...]] = {"bare": _STANDARD, "numeric": (*_STANDARD, "numpy", "numpy.testing")}
 """Modules that each flavour's warm interpreter has imported."""
-WARM_MODULES["numeric"] = (*WARM_MODULES["bare"], "numpy", "numpy.testing")
 WARM_ORACLE = ("assay.verifiers.split.oracle", "assay.verifiers.checker_program")
 """Modules that warm interpreters of oracles have imported on top."""
 
@@ -94,5 +91,3 @@ def open_pool(settings: Settings) -> LocalPool:
 def slot_count(settings: Settings) -> int:
     """Attempts that a worker runs at once: the setting, or twice the usable cores."""
     return settings.slots or 2 * len(os.sched_getaffinity(0))
-
-

@@ -67,7 +67,12 @@ def _filter() -> Finding:
     known = platform.machine() in seccomp.MACHINES
     actions = Path("/proc/sys/kernel/seccomp/actions_avail")
     ok = known and actions.is_file() and "kill_process" in actions.read_text()
-    return Finding("seccomp", ok, "filters with kill_process" if ok else "not available", "" if ok else "Linux 4.14 or newer")
+    return Finding(
+        "seccomp",
+        ok,
+        "filters with kill_process" if ok else "not available",
+        "" if ok else "Linux 4.14 or newer",
+    )
 
 
 def _memory_groups() -> Finding:

@@ -47,12 +47,12 @@ class RunningChild:
     @property
     def stdout(self) -> bytes:
         """Captured standard output."""
-        return self.streams[0].bytes() if self.streams else b""
+        return self.streams[0].kept() if self.streams else b""
 
     @property
     def stderr(self) -> bytes:
         """Captured standard error."""
-        return self.streams[1].bytes() if self.streams else b""
+        return self.streams[1].kept() if self.streams else b""
 
     @property
     def usage(self) -> Usage:
@@ -82,7 +82,9 @@ class RunningChild:
     def observe(self, sample: Sample) -> None:
         """Take in a look at its tree."""
         self._sample = Sample(
-            max(sample.cpu_s, self._sample.cpu_s), max(sample.memory_mb, self._sample.memory_mb), sample.starved_s
+            max(sample.cpu_s, self._sample.cpu_s),
+            max(sample.memory_mb, self._sample.memory_mb),
+            sample.starved_s,
         )
 
     def finish(self, code: int, *, over_memory: bool) -> None:

@@ -21,9 +21,7 @@ def _faults(hidden_paths: list[str]) -> list[str]:
     with open("/proc/self/status", encoding="utf-8") as file:
         status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
     faults = [
-        f"{key} is {status.get(key)}, should be {value}"
-        for key, value in _EXPECTED.items()
-        if status.get(key) != value
+        f"{key} is {status.get(key)}, should be {value}" for key, value in _EXPECTED.items() if status.get(key) != value
     ]
     if os.getpid() != 1:
         faults.append(f"process id is {os.getpid()}, should be 1 in a namespace of its own")

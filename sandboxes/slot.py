@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from assay.errors import IsolationUnavailable, SandboxFault
 from assay.sandboxes.capture import Capture
@@ -130,7 +131,7 @@ class LocalSlot:
         poll = select.poll()
         actions: dict[int, Callable[[], Event | None]] = {}
         for sock in socks:
-            actions[sock.fileno()] = lambda sock=sock: Readable(sock)
+            actions[sock.fileno()] = partial(Readable, sock)
             poll.register(sock, select.POLLIN)
         for cell in self._cells.values():
             self._watch(cell, poll, actions)
@@ -233,5 +234,3 @@ def _open_streams(serial: int, launch: Launch, theirs: list[int]) -> RunningChil
     if launch.stdin == b"":
         child.close_stdin()
     return child
-
-

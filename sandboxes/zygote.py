@@ -18,9 +18,7 @@ from assay.sandboxes.child import Confinement
 from assay.sandboxes.host import host_main
 from assay.sandboxes.syscalls import Namespace
 
-_HOST_NAMESPACES = (
-    Namespace.USER | Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS | Namespace.NET
-)
+_HOST_NAMESPACES = Namespace.USER | Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS | Namespace.NET
 FIRST_HOST_UID = 100_000
 """Outside user ids of hosts when the worker is root: one each, from here upwards."""
 
@@ -52,7 +50,10 @@ def _prepare(modules: Sequence[str], *, isolated: bool) -> Confinement:
     if not isolated:
         return Confinement(seccomp=None)
     program = seccomp.filter_for_this_machine()
-    names = [*(module.__name__ for module in warm), *(name for name in sys.modules if name.startswith("assay"))]
+    names = [
+        *(module.__name__ for module in warm),
+        *(name for name in sys.modules if name.startswith("assay")),
+    ]
     uid, gid = os.getuid(), os.getgid()
     if uid != 0:
         syscalls.unshare(Namespace.USER | Namespace.MOUNT)

@@ -1,1 +1,1 @@
-"""Verifiers: one file each, joined in `registry`, run by `evaluate`, the only place where an exception becomes an outcome."""
+"""Verifiers: one file each, joined in `registry`; `evaluate` alone turns exceptions into outcomes."""

@@ -17,7 +17,7 @@ from assay.verifiers.registry import Registry
 log = logging.getLogger(__name__)
 
 
-class Cancelled(Exception):  # noqa: N818 - it is a decision of the caller's, not an error
+class Cancelled(Exception):
     """The attempt was cancelled while it ran."""
 
 
@@ -81,7 +81,7 @@ class Evaluator:
                     started = time.monotonic()
                     sandbox = slot.description
                     verdict = self._judge(task, completion, slot, token)
-            except Exception as error:  # the boundary: every fault ends here
+            except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
                 verdict = _verdict_of(error, token)
             if token.cancelled or verdict.outcome not in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE):
                 break

@@ -43,7 +43,8 @@ class Golds:
         """Remember what the gold's verdict says of the task. Raises InfraFault if it says nothing."""
         if verdict.outcome in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE, Outcome.CANCELLED):
             raise InfraFault(f"the gold could not be run: {verdict.outcome} {verdict.message}")
-        fault = "" if verdict.outcome is Outcome.PASSED else f"the gold does not pass: {verdict.outcome} {verdict.message}"
+        passes = verdict.outcome is Outcome.PASSED
+        fault = "" if passes else f"the gold does not pass: {verdict.outcome} {verdict.message}"
         with self._lock:
             self._known[key] = fault
             while len(self._known) > _REMEMBERED:

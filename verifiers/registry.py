@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar  # Any: documents from callers are unparsed JSON
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from assay.errors import InvalidRequest, NotFound
 from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
 
-Model = TypeVar("Model", bound=TaskBase)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Registry:

@@ -23,7 +23,7 @@ def test_output_below_the_cap_is_kept_whole() -> None:
 
     capture = captured(text, cap=200_000)
 
-    assert capture.bytes() == text
+    assert capture.kept() == text
     assert capture.total == len(text)
 
 
@@ -33,7 +33,7 @@ def test_output_beyond_the_cap_keeps_head_and_tail() -> None:
 
     capture = captured(data, cap=1000)
 
-    assert capture.bytes() == b"a" * 1000 + (b"b" * TAIL_BYTES + b"END")[-TAIL_BYTES:]
+    assert capture.kept() == b"a" * 1000 + (b"b" * TAIL_BYTES + b"END")[-TAIL_BYTES:]
     assert capture.total == len(data)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from assay.errors import SandboxFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot

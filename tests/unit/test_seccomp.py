@@ -3,6 +3,7 @@
 import struct
 
 import pytest
+
 from assay.sandboxes.seccomp import MACHINES, Machine, build_filter
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -37,7 +38,11 @@ def test_ordinary_calls_are_allowed(machine: Machine) -> None:
     """read (0 or 63) and a plain clone for a thread or process pass."""
     number = 0 if machine.audit_arch == 0xC000003E else 63
 
-    actions = {decide(machine, number), decide(machine, machine.clone, CLONE_THREAD), decide(machine, machine.clone, 17)}
+    actions = {
+        decide(machine, number),
+        decide(machine, machine.clone, CLONE_THREAD),
+        decide(machine, machine.clone, 17),
+    }
 
     assert actions == {ALLOW}
 
@@ -62,7 +67,9 @@ def test_clone_may_not_make_namespaces(machine: Machine) -> None:
     assert decide(machine, machine.clone3) == ERRNO | 38
 
 
-@pytest.mark.parametrize(("family", "allowed"), [(1, True), (2, True), (10, True), (16, True), (17, False), (40, False)])
+@pytest.mark.parametrize(
+    ("family", "allowed"), [(1, True), (2, True), (10, True), (16, True), (17, False), (40, False)]
+)
 def test_socket_families(machine: Machine, family: int, allowed: bool) -> None:
     """Only unix, inet, inet6 and netlink sockets can be made (no packet, no vsock)."""
     action = decide(machine, machine.socket, family)
