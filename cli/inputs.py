@@ -1,0 +1,75 @@
+"""Reads the files that commands are given: tasks, attempts and known data sets, plain or gzipped."""
+
+import gzip
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any  # Any: documents are unparsed JSON until the registry or the service types them
+
+from assay.canonical import load_documents
+from assay.cli.datasets import Dataset
+from assay.errors import InvalidRequest
+
+Document = Mapping[str, Any]
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Task and attempt documents, as a service would receive them."""
+
+    tasks: tuple[Document, ...]
+    attempts: tuple[Document, ...]
+
+
+def read_batch(tasks: Path, attempts: Path | None, dataset: Dataset | None) -> Batch:
+    """Read both files; without `attempts` every task's gold is one attempt. Raises InvalidRequest."""
+    task_rows = read_tasks(tasks, dataset)
+    if attempts is None:
+        golds = [gold_attempt(row) for row in task_rows]
+        for number, gold in enumerate(golds):
+            if gold is None:
+                raise InvalidRequest(
+                    "no attempts were given and the task has no gold",
+                    path=f"{tasks}[{number}]",
+                    fix="add `gold`, or name an attempts file",
+                )
+        return Batch(tuple(task_rows), tuple(gold for gold in golds if gold is not None))
+    rows = read_objects(attempts)
+    if dataset is not None:
+        rows = [dataset.attempt(row, path=f"{attempts}[{n}]") for n, row in enumerate(rows)]
+    return Batch(tuple(task_rows), tuple(rows))
+
+
+def read_tasks(path: Path, dataset: Dataset | None) -> list[Document]:
+    """Read task documents, of a known data set where one is named. Raises InvalidRequest."""
+    rows = read_objects(path)
+    if dataset is None:
+        return rows
+    return [dataset.task(row, path=f"{path}[{n}]") for n, row in enumerate(rows)]
+
+
+def gold_attempt(task: Document) -> Document | None:
+    """Return the attempt that offers a task's own gold, or None if it has none."""
+    gold = task.get("gold", task.get("canonical_solution"))
+    return None if gold is None else {"task_id": task.get("id", ""), "completion": gold, "attempt": "gold"}
+
+
+def read_objects(path: Path) -> list[Document]:
+    """Read JSON objects from an object, an array or JSON lines. Raises InvalidRequest naming the file."""
+    rows = load_documents(read_bytes(path), path=str(path))
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise InvalidRequest(f"a JSON object is expected, this is {type(row).__name__}", path=f"{path}[{number}]")
+    return rows
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's bytes, decompressed if it is gzip. Raises InvalidRequest if it cannot be read."""
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidRequest(f"cannot read {path}: {error}", path=str(path), fix="check the path") from error

@@ -1,0 +1,115 @@
+"""Scores attempts in this process: the service's path from `evaluate` down, with no server and no Redis."""
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from assay.cli.inputs import Batch, Document
+from assay.errors import InvalidRequest
+from assay.schema import Attempt, BatchOptions, Result, TaskBase
+from assay.settings import Settings
+from assay.verifiers.evaluate import CancelToken, Evaluator
+from assay.verifiers.registry import Registry, parse
+from assay.verifiers.results import Place, build_result
+
+
+@dataclass(frozen=True)
+class Job:
+    """One attempt with its task, at its place in the input."""
+
+    place: Place
+    task: TaskBase
+    attempt: Attempt
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """What one-off commands judge with: a registry, an evaluator and as many threads as there are slots."""
+
+    registry: Registry
+    evaluator: Evaluator
+    threads: int
+
+    def score(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Result, None, None]:
+        """Yield results as they finish, `seq` counting from 1. Whoever stops early cancels the rest."""
+        tokens = [CancelToken() for _ in jobs]
+        started = time.monotonic()
+        with ThreadPoolExecutor(self.threads) as threads:
+            futures = [threads.submit(self.judge, job, options, token) for job, token in zip(jobs, tokens, strict=True)]
+            try:
+                for seq, future in enumerate(as_completed(futures), 1):
+                    result = future.result()
+                    queued_s = max(0.0, time.monotonic() - started - result.timing.run_s)
+                    timing = result.timing.model_copy(update={"queued_s": round(queued_s, 6)})
+                    yield result.model_copy(update={"seq": seq, "timing": timing})
+            finally:
+                threads.shutdown(wait=False, cancel_futures=True)
+                for token in tokens:
+                    token.cancel()
+
+    def judge(self, job: Job, options: BatchOptions, token: CancelToken | None = None) -> Result:
+        """Judge one job in the calling thread; never raises for what the completion or the task does."""
+        evaluation = self.evaluator.evaluate(job.task, job.attempt.completion, token)
+        return build_result(job.place, job.task, job.attempt, evaluation, options)
+
+
+@contextmanager
+def open_scorer(settings: Settings) -> Iterator[Scorer]:
+    """Open the sandbox and yield a scorer. Raises IsolationUnavailable where attempts cannot be isolated."""
+    # Here, not at the top: commands that only talk to a service need neither sandbox nor verifiers.
+    from assay.sandboxes.local import open_pool
+    from assay.verifiers.builtin import default_registry
+
+    registry = default_registry()
+    pool = open_pool(settings)
+    try:
+        yield Scorer(registry, Evaluator(registry, pool, retries=settings.retries), pool.size)
+    finally:
+        pool.close()
+
+
+def build_jobs(registry: Registry, batch: Batch) -> list[Job]:
+    """Type a batch of documents. Raises InvalidRequest naming the path of the first fault."""
+    tasks = _parse_tasks(registry, batch.tasks)
+    counts: dict[str, int] = dict.fromkeys(tasks, 0)
+    jobs = []
+    for index, document in enumerate(batch.attempts):
+        path = f"attempts[{index}]"
+        attempt = parse(Attempt, document, path=path)
+        if attempt.task_id not in tasks:
+            raise InvalidRequest(
+                f"no task has the id {attempt.task_id!r}",
+                path=f"{path}.task_id",
+                fix="add the task, or correct the id",
+            )
+        label = str(counts[attempt.task_id]) if attempt.attempt is None else attempt.attempt
+        counts[attempt.task_id] += 1
+        jobs.append(Job(Place("local", index, label), tasks[attempt.task_id], attempt))
+    return jobs
+
+
+def in_input_order(results: Iterable[Result]) -> Iterator[Result]:
+    """Yield results by index, each as soon as all before it are there."""
+    waiting: dict[int, Result] = {}
+    following = 0
+    for result in results:
+        waiting[result.index] = result
+        while following in waiting:
+            yield waiting.pop(following)
+            following += 1
+
+
+def _parse_tasks(registry: Registry, documents: Sequence[Document]) -> Mapping[str, TaskBase]:
+    tasks: dict[str, TaskBase] = {}
+    for number, document in enumerate(documents):
+        path = f"tasks[{number}]"
+        task = registry.parse_task(document, path=path)
+        if tasks.setdefault(task.id, task) != task:
+            raise InvalidRequest(
+                f"another task with the id {task.id!r} has other content",
+                path=f"{path}.id",
+                fix="give each task its own id",
+            )
+    return tasks

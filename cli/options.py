@@ -1,0 +1,38 @@
+"""Options that several commands share, and the settings that come of them."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from assay.settings import Settings, load_settings, override
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Run = Callable[[argparse.Namespace], int]
+
+
+def add_command(commands: Commands, name: str, run: Run, text: str) -> argparse.ArgumentParser:
+    """Add one command that `run` carries out, with `text` as its description."""
+    parser = commands.add_parser(name, help=text.split(".")[0], description=text)
+    parser.set_defaults(run=run)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML file of settings; ASSAY_* variables win")
+    return parser
+
+
+def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every command in which attempts run."""
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        default=None,
+        help="run completions WITHOUT isolation; every result is flagged `insecure`",
+    )
+    parser.add_argument("--slots", type=int, metavar="N", help="attempts run at once; default: twice the usable cores")
+
+
+def settings_from(arguments: argparse.Namespace) -> Settings:
+    """Load settings from file and environment, then let the command's own options win."""
+    given = {
+        name: value for name, value in vars(arguments).items() if name in Settings.model_fields and value is not None
+    }
+    return override(load_settings(file=arguments.config), given)

@@ -1,0 +1,110 @@
+"""`assay score`: scores files of attempts, here or through a service."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from assay.canonical import dump_line
+from assay.cli.datasets import Dataset
+from assay.cli.exits import Exit
+from assay.cli.inputs import Batch, read_batch
+from assay.cli.local import build_jobs, in_input_order, open_scorer
+from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
+from assay.cli.progress import Progress
+from assay.cli.tally import Tally
+from assay.clients.client import Client
+from assay.errors import InvalidRequest
+from assay.schema import BatchOptions, Result
+from assay.settings import Settings
+
+_ABOUT = """Score attempts. Files hold a JSON object, an array or JSON lines, plain or gzipped.
+Result lines are in input order. Without ATTEMPTS every task's gold is scored.
+Exit status 1 if an attempt has no reward, 3 if that is this side's fault."""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add `score` to the command line."""
+    parser = add_command(commands, "score", run, _ABOUT)
+    parser.add_argument("tasks", type=Path, metavar="TASKS")
+    parser.add_argument("attempts", type=Path, nargs="?", metavar="ATTEMPTS")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where results go; default: standard output")
+    parser.add_argument(
+        "--format",
+        type=Dataset,
+        choices=list(Dataset),
+        metavar="NAME",
+        help="the files are a known data set: humaneval, mbpp",
+    )
+    parser.add_argument("--url", metavar="URL", help="score through this service (key: first of ASSAY_API_KEYS)")
+    parser.add_argument("--keep-output", action="store_true", help="keep captured output of passed attempts too")
+    add_sandbox_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score, write result lines and a summary; return the exit status."""
+    settings = settings_from(arguments)
+    batch = read_batch(arguments.tasks, arguments.attempts, arguments.format)
+    if not batch.attempts:
+        raise InvalidRequest("there are no attempts", path=str(arguments.attempts or arguments.tasks), fix="add some")
+    options = BatchOptions(keep_output=arguments.keep_output)
+    tally = Tally()
+    with _results(batch, options, settings, arguments.url) as results, _output(arguments.output) as out:
+        for result in in_input_order(_counted(results, tally, len(batch.attempts))):
+            out.write(dump_line(result.model_dump(mode="json")) + "\n")
+            out.flush()
+    report = sys.stdout if arguments.output else sys.stderr
+    print(*tally.lines(), sep="\n", file=report)
+    return exit_status(tally)
+
+
+def exit_status(tally: Tally) -> Exit:
+    """Say what a finished score tells its caller."""
+    if tally.has_our_fault:
+        return Exit.OUR_FAULT
+    return Exit.FOUND_FAULTS if tally.has_null else Exit.OK
+
+
+@contextmanager
+def _results(batch: Batch, options: BatchOptions, settings: Settings, url: str | None) -> Iterator[Iterator[Result]]:
+    if url is None:
+        with open_scorer(settings) as scorer:
+            results = scorer.score(build_jobs(scorer.registry, batch), options)
+            try:
+                yield results
+            finally:
+                results.close()
+        return
+    key = settings.api_keys[0].get_secret_value() if settings.api_keys else None
+    with Client(url, api_key=key) as client:
+        accepted = client.submit(batch.tasks, batch.attempts, options=options)
+        finished = False
+        try:
+            yield client.iter_results(accepted.batch_id)
+            finished = True
+        finally:
+            if not finished:
+                client.cancel(accepted.batch_id)
+
+
+def _counted(results: Iterator[Result], tally: Tally, total: int) -> Iterator[Result]:
+    progress = Progress(total, sys.stderr)
+    for result in results:
+        tally.add(result)
+        progress.advance(tally.note)
+        yield result
+    progress.finish(tally.note)
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[TextIO]:
+    if path is None:
+        yield sys.stdout
+        return
+    try:
+        with path.open("w", encoding="ascii") as stream:
+            yield stream
+    except OSError as error:
+        raise InvalidRequest(f"cannot write {path}: {error}", path=str(path), fix="check the path") from error
