@@ -4,6 +4,7 @@
     ├── RequestError          the caller sent something we refuse (HTTP 4xx, exit code 2)
     │   ├── InvalidRequest    malformed or inconsistent input; carries the path of the fault
     │   ├── TooLarge          a body, task or completion over its size limit
+    │   ├── UnsupportedMedia  a content type or encoding we cannot read
     │   ├── NotFound          no such batch, task or verifier
     │   ├── Unauthorized      missing or wrong key
     │   └── QueueFull         try again after `retry_after_s`
@@ -45,6 +46,13 @@ class TooLarge(RequestError):
 
     slug = "too-large"
     status = 413
+
+
+class UnsupportedMedia(RequestError):
+    """A content type or encoding we cannot read (415)."""
+
+    slug = "unsupported-media"
+    status = 415
 
 
 class NotFound(RequestError):
