@@ -1,0 +1,120 @@
+"""Reading a completion as text: reasoning dropped, fenced blocks found. Pure, linear in the length, nothing compiled.
+
+Which of the blocks counts depends on what they define, which only a parser can tell: `assay.verifiers.split.assembly`
+decides that inside the jail.
+"""
+
+import re
+from dataclasses import dataclass
+
+_OPENING = re.compile(r"\s*<(?:think|thinking)>", re.IGNORECASE)
+_CLOSING = re.compile(r"</(?:think|thinking)>", re.IGNORECASE)
+_CLOSING_LINE = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_FENCE = re.compile(r"([ \t]*)(`{3,})([^`]*)")
+_PYTHON_TAG = re.compile(r"(?:python|py)[\d.]*", re.IGNORECASE)
+_TAG = re.compile(r"[\s{.]*([^\s{},:;]*)")
+_SHALLOW = 3  # columns; deeper is the inside of a list item, or of a docstring
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block; `python` says that its tag names the language, otherwise it has no tag."""
+
+    code: str
+    python: bool
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A completion taken apart: `text` without reasoning, and its blocks in order, other languages left out.
+
+    `deep` holds the blocks found when fences may be indented by any amount; it serves where `blocks` is empty.
+    `fenced` says that `text` holds a fence of any language.
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    deep: tuple[Block, ...]
+    fenced: bool
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is left that could be a program."""
+        return not self.text.strip()
+
+
+def read_completion(completion: str) -> Reading:
+    """Take `completion` apart. Never raises; costs time linear in its length."""
+    text = completion.removeprefix("\ufeff").replace("\r\n", "\n")
+    lines = _drop_reasoning(text).split("\n")
+    blocks, fenced, end = _find_blocks(lines, _SHALLOW)
+    deep, deep_fenced, _ = _find_blocks(lines, None)
+    if not fenced and deep_fenced:
+        return Reading("\n".join(lines[:end]), (), deep, fenced=False)
+    return Reading("\n".join(lines[:end]), blocks, deep, fenced)
+
+
+def _drop_reasoning(text: str) -> str:
+    position = 0
+    while opening := _OPENING.match(text, position):
+        closing = _CLOSING.search(text, opening.end())
+        if closing is None:
+            return ""
+        position = closing.end()
+    for closing in _CLOSING_LINE.finditer(text, position):
+        position = closing.end()
+    rest = text[position:] if position else text
+    return rest.lstrip("\n") if position else rest
+
+
+@dataclass
+class _Open:
+    indent: str
+    width: int
+    ticks: int
+    tag: str
+    line: int
+
+
+def _find_blocks(lines: list[str], deepest: int | None) -> tuple[tuple[Block, ...], bool, int]:
+    """Return the python and untagged blocks, whether any fence was met, and where the text ends (see below)."""
+    found: list[tuple[Block, bool]] = []
+    fenced = False
+    current: _Open | None = None
+    for number, line in enumerate(lines):
+        match = _FENCE.fullmatch(line) if "```" in line else None
+        if match is None:
+            continue
+        indent, ticks, info = match.groups()
+        width = len(indent.expandtabs(4))
+        if current is None:
+            if deepest is None or width <= deepest:
+                current = _Open(indent, width, len(ticks), info.strip(), number)
+        elif len(ticks) >= current.ticks and not info.strip() and width <= current.width + _SHALLOW:
+            _add(found, lines, current, number)
+            fenced, current = True, None
+    end = len(lines)
+    if current is not None:
+        if any(line.strip() for line in lines[current.line + 1 :]):
+            _add(found, lines, current, len(lines))
+            fenced = True
+        else:
+            end = current.line  # a lone empty fence at the end is no block: it only closes the text
+    kept = [block for block, known in found if known]
+    filled = [block for block in kept if block.code.strip()]
+    return tuple(filled or kept), fenced, end
+
+
+def _add(found: list[tuple[Block, bool]], lines: list[str], opened: _Open, end: int) -> None:
+    tag = _TAG.match(opened.tag)
+    name = tag.group(1) if tag else ""
+    python = _PYTHON_TAG.fullmatch(name) is not None
+    code = "\n".join(_dedent(line, opened) for line in lines[opened.line + 1 : end])
+    found.append((Block(code + "\n" if code else "", python), python or not opened.tag))
+
+
+def _dedent(line: str, opened: _Open) -> str:
+    if not opened.indent or line.startswith(opened.indent):
+        return line[len(opened.indent) :]
+    stripped = line.lstrip(" ")
+    return line[min(len(line) - len(stripped), opened.width) :]

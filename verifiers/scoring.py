@@ -1,0 +1,130 @@
+"""From the marks of single tests to a verdict: pure decisions, no I/O."""
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Exit
+from assay.schema import Scoring, TestResult, Usage, Verdict
+
+MESSAGE_CHARACTERS = 2000
+_KEPT_BYTES = 4096  # of each stream, half of it from the head
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What became of one test; `score` is 1.0 when it passed, between 0 and 1 where a checker grades."""
+
+    outcome: Outcome
+    message: str = ""
+    name: str | None = None
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How marks become a reward."""
+
+    scoring: Scoring = Scoring.SHARE
+    weights: tuple[float, ...] = ()
+    pass_threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the candidate left behind beside its marks."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int | None = None
+    usage: Usage = Usage()
+    flags: tuple[str, ...] = ()
+
+
+def passed(name: str | None = None) -> Mark:
+    """Return the mark of a test that passed."""
+    return Mark(Outcome.PASSED, name=name, score=1.0)
+
+
+def conclude(marks: Sequence[Mark], policy: Policy, trace: Trace) -> Verdict:
+    """Return the verdict for tests that were all marked: the outcome is that of the first one not passed."""
+    reward = reward_of(marks, policy)
+    first = next((mark for mark in marks if mark.outcome is not Outcome.PASSED), None)
+    outcome = first.outcome if first else Outcome.PASSED
+    message = first.message if first else ""
+    violation = next((mark for mark in marks if mark.outcome is Outcome.VIOLATION), None)
+    if violation is not None:
+        outcome, message, reward = Outcome.VIOLATION, violation.message, 0.0
+    elif policy.pass_threshold is not None and reward >= policy.pass_threshold:
+        outcome, message = Outcome.PASSED, ""
+    return _verdict(outcome, reward, message, marks, trace)
+
+
+def refuse(outcome: Outcome, message: str, marks: Sequence[Mark], trace: Trace) -> Verdict:
+    """Return the verdict for a program that never got as far as its tests: reward 0, each test with that outcome."""
+    same = [Mark(outcome, name=mark.name) for mark in marks]
+    return _verdict(outcome, 0.0, message, same, trace)
+
+
+def reward_of(marks: Sequence[Mark], policy: Policy) -> float:
+    """Return the reward of the marks under the policy, between 0 and 1."""
+    if not marks:
+        return 0.0
+    match policy.scoring:
+        case Scoring.SHARE:
+            return sum(mark.score for mark in marks) / len(marks)
+        case Scoring.ALL:
+            return 1.0 if all(mark.outcome is Outcome.PASSED for mark in marks) else 0.0
+        case Scoring.WEIGHTED:
+            total = sum(policy.weights)
+            earned = sum(weight * mark.score for weight, mark in zip(policy.weights, marks, strict=True))
+            return earned / total
+
+
+def end_of(exit_: Exit, cut_by: Outcome | None) -> tuple[Outcome, str]:
+    """Say what an end that no test asked for means: a limit, the system-call filter, a signal, or an exit."""
+    if cut_by is not None:
+        return cut_by, f"cut by a limit: {cut_by}" if cut_by is not Outcome.VIOLATION else "forbidden system call"
+    if exit_.signal is not None:
+        name = signal.Signals(exit_.signal).name if exit_.signal in set(signal.Signals) else str(exit_.signal)
+        if exit_.signal == signal.SIGSYS:
+            return Outcome.VIOLATION, "forbidden system call"
+        return Outcome.RUNTIME_ERROR, f"died by {name}"
+    return Outcome.RUNTIME_ERROR, f"exited with code {exit_.code}"
+
+
+def clip(data: bytes) -> str:
+    """Return head and tail of captured output as text, 4 kB in all."""
+    if len(data) <= _KEPT_BYTES:
+        return data.decode("utf-8", "replace")
+    half = _KEPT_BYTES // 2
+    left_out = f"\n[... {len(data) - 2 * half} bytes left out ...]\n"
+    return data[:half].decode("utf-8", "replace") + left_out + data[-half:].decode("utf-8", "replace")
+
+
+def add_usage(first: Usage, second: Usage) -> Usage:
+    """Return the usage of two process trees that ran one after the other."""
+    return Usage(cpu_s=first.cpu_s + second.cpu_s, memory_mb=max(first.memory_mb, second.memory_mb))
+
+
+def _verdict(outcome: Outcome, reward: float, message: str, marks: Sequence[Mark], trace: Trace) -> Verdict:
+    flags = list(trace.flags)
+    if message.startswith("ModuleNotFoundError") or any(
+        mark.message.startswith("ModuleNotFoundError") for mark in marks
+    ):
+        flags.append("missing_module")
+    return Verdict(
+        outcome=outcome,
+        reward=reward,
+        tests=tuple(
+            TestResult(outcome=mark.outcome, name=mark.name, message=mark.message[:MESSAGE_CHARACTERS])
+            for mark in marks
+        ),
+        message=message[:MESSAGE_CHARACTERS],
+        stdout=clip(trace.stdout),
+        stderr=clip(trace.stderr),
+        exit_code=trace.exit_code,
+        usage=trace.usage,
+        flags=tuple(flags),
+    )

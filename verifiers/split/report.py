@@ -1,0 +1,201 @@
+"""What the oracle tells the supervisor, and how it travels: length-prefixed msgpack lists on one socket.
+
+The supervisor reads without ever blocking, because in shared mode the other side also holds model-written code.
+"""
+
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgpack
+
+from assay.outcomes import Outcome
+
+_HEADER = struct.Struct(">I")
+_LARGEST = 1 << 20
+_TEXT = 2000  # characters of any message or name
+
+
+class Garbled(Exception):  # noqa: N818 - names what was read
+    """The other side wrote something that is not a report."""
+
+
+@dataclass(frozen=True)
+class TaskBroken:
+    """The tests cannot be run, whatever the completion."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class NeedsShared:
+    """The tests reach into the module under test: they can only run in its process."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The tests compile; the oracle now waits for the candidate to load. `count` is None until they are collected."""
+
+    count: int | None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The candidate has loaded, or failed to (`kind` and `message` then say how)."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The names of the tests, in order, where only running the test file could tell them."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Started:
+    """Test `index` begins."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Test `index` ended with `outcome`, and the next one begins. `counts` is false for a test that skipped itself."""
+
+    index: int
+    outcome: Outcome
+    message: str
+    counts: bool = True
+
+
+@dataclass(frozen=True)
+class Gone:
+    """The candidate ended, or broke protocol, during test `index` (-1: before the first)."""
+
+    index: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Over:
+    """The oracle has waited `waited_s` for the candidate in the current test: may it wait longer?"""
+
+    waited_s: float
+
+
+@dataclass(frozen=True)
+class Done:
+    """All tests were run."""
+
+
+Report = TaskBroken | NeedsShared | Prepared | Loaded | Collected | Started | Finished | Gone | Over | Done
+
+
+def encode(report: Report, nonce: bytes) -> bytes:
+    """Return `report` as one frame's body."""
+    return bytes(msgpack.packb([nonce, *_fields(report)], unicode_errors="surrogatepass"))
+
+
+def decode(body: bytes, nonce: bytes) -> Report:
+    """Return the report in a frame's body. Raises Garbled for anything else, or a wrong nonce."""
+    try:
+        match msgpack.unpackb(body, unicode_errors="surrogatepass", strict_map_key=False):
+            case [bytes() as key, str() as kind, *fields] if key == nonce:
+                return _build(kind, fields)
+    except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
+        raise Garbled(f"not a report: {error}") from error
+    raise Garbled("not a report")
+
+
+def frame(body: bytes) -> bytes:
+    """Return `body` behind its length."""
+    return _HEADER.pack(len(body)) + body
+
+
+class Inbox:
+    """Takes frames off a socket without blocking; partial ones wait for their rest."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._buffer = bytearray()
+        self.closed = False
+
+    def take(self) -> Iterator[bytes]:
+        """Yield the bodies of the frames that are complete. Raises Garbled for one that is too large."""
+        self._fill()
+        while len(self._buffer) >= _HEADER.size:
+            (size,) = _HEADER.unpack_from(self._buffer)
+            if size > _LARGEST:
+                raise Garbled(f"a frame of {size} bytes")
+            end = _HEADER.size + size
+            if len(self._buffer) < end:
+                return
+            body = bytes(self._buffer[_HEADER.size : end])
+            del self._buffer[:end]
+            yield body
+
+    def _fill(self) -> None:
+        while not self.closed and len(self._buffer) <= _LARGEST:
+            try:
+                data = self._sock.recv(65_536, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            except ConnectionError:
+                data = b""
+            self.closed = not data
+            self._buffer += data
+
+
+def _fields(report: Report) -> list[object]:
+    match report:
+        case TaskBroken(message):
+            return ["broken", message[:_TEXT]]
+        case NeedsShared(reason):
+            return ["shared", reason[:_TEXT]]
+        case Prepared(count):
+            return ["prepared", count]
+        case Loaded(kind, message):
+            return ["loaded", kind, message[:_TEXT]]
+        case Collected(names):
+            return ["collected", [name[:_TEXT] for name in names]]
+        case Started(index):
+            return ["started", index]
+        case Finished(index, outcome, message, counts):
+            return ["finished", index, str(outcome), message[:_TEXT], counts]
+        case Gone(index, reason):
+            return ["gone", index, reason[:_TEXT]]
+        case Over(waited_s):
+            return ["over", waited_s]
+        case Done():
+            return ["done"]
+
+
+def _build(kind: str, fields: list[object]) -> Report:
+    match kind, fields:
+        case "broken", [str() as message]:
+            return TaskBroken(message)
+        case "shared", [str() as reason]:
+            return NeedsShared(reason)
+        case "prepared", [int() | None as count]:
+            return Prepared(count)
+        case "loaded", [str() as load_kind, str() as message]:
+            return Loaded(load_kind, message)
+        case "collected", [list() as names]:
+            return Collected(tuple(str(name) for name in names))
+        case "started", [int() as index]:
+            return Started(index)
+        case "finished", [int() as index, str() as outcome, str() as message, bool() as counts]:
+            return Finished(index, Outcome(outcome), message, counts)
+        case "gone", [int() as index, str() as reason]:
+            return Gone(index, reason)
+        case "over", [float() as waited_s]:
+            return Over(waited_s)
+        case "done", []:
+            return Done()
+    raise Garbled(f"unknown report {kind[:80]!r}")
