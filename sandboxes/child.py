@@ -18,6 +18,8 @@ from assay.sandboxes.syscalls import MountFlag
 from assay.sandboxes.wire import Order
 
 WORK_FOLDER = "/tmp/work"
+USER_ID = 1000
+"""User and group id of every child, as it sees itself."""
 _DESCRIPTORS = 256
 _HIGH = 100  # descriptors from here on are ours and closed before the program runs
 _STACK_BYTES = 8 * 2**20
@@ -35,14 +37,13 @@ class Confinement:
 
 
 def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Confinement) -> int:
-    """Close the jail around this process, say so on the control socket, run the program, return its exit code."""
+    """Close the jail around this process, run the program, return its exit code."""
     control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, _HIGH))
     try:
         payload_fd, kept = _arrange_descriptors(order, fds)
         main = importlib.import_module(order.program).main
         payload = _read_all(payload_fd)
         _enter(order, confinement)
-        wire.send(control, ["started", order.serial])
         control.detach()
         syscalls.close_from(3 + len(kept))
         if confinement.seccomp is not None:
@@ -84,39 +85,41 @@ def _enter(order: Order, confinement: Confinement) -> None:
     if confinement.seccomp is None:
         _set_limits(order, processes=None)
         return
-    _mount_private_folders(order, confinement)
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # its own /proc/self stays readable to it
+    _mount_private_folder(order, confinement)
     if order.network:
         syscalls.bring_loopback_up()
+    shared_user = os.getuid() == USER_ID  # an ordinary user's jail has one user id, and its host counts too
+    _drop_privileges()
+    for folder in (WORK_FOLDER, "/tmp/shm", "/tmp/home"):
+        os.mkdir(folder)
+    os.chdir(WORK_FOLDER)
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("500")
-    _set_limits(order, processes=order.processes)
-    _drop_privileges()
+    _set_limits(order, processes=order.processes + 1 if shared_user else order.processes)
 
 
 def _drop_privileges() -> None:
-    syscalls.prctl(syscalls.PR_SET_SECUREBITS, _SECUREBITS_LOCKED)
     for capability in range(_LAST_CAPABILITY + 1):
         try:
             syscalls.prctl(syscalls.PR_CAPBSET_DROP, capability)
         except OSError:
             break  # the kernel's last capability was passed
+    syscalls.prctl(syscalls.PR_SET_SECUREBITS, _SECUREBITS_LOCKED)
+    os.setresgid(USER_ID, USER_ID, USER_ID)
+    os.setresuid(USER_ID, USER_ID, USER_ID)
     syscalls.clear_ambient_capabilities()
     syscalls.drop_all_capabilities()
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # its own /proc/self stays readable to it
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)  # cleared by the change of user
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
 
 
-def _mount_private_folders(order: Order, confinement: Confinement) -> None:
+def _mount_private_folder(order: Order, confinement: Confinement) -> None:
     options = f"size={order.disk_mb}m,nr_inodes={order.files + _FORMATTING},mode=1777"
-    hard = MountFlag.NOSUID | MountFlag.NODEV
-    syscalls.mount("tmpfs", "/tmp", "tmpfs", hard, options)
-    syscalls.mount("proc", "/proc", "proc", hard | MountFlag.NOEXEC)
+    syscalls.mount("tmpfs", "/tmp", "tmpfs", MountFlag.NOSUID | MountFlag.NODEV, options)
     for source, target in confinement.rebinds:
         os.makedirs(target)
         syscalls.mount(source, target, "", MountFlag.BIND | MountFlag.REC)
-    for folder in (WORK_FOLDER, "/tmp/shm", "/tmp/home"):
-        os.mkdir(folder)
-    os.chdir(WORK_FOLDER)
 
 
 def _set_limits(order: Order, *, processes: int | None) -> None:
@@ -128,5 +131,4 @@ def _set_limits(order: Order, *, processes: int | None) -> None:
     set_limit(resource.RLIMIT_MEMLOCK, (65_536, 65_536))
     set_limit(resource.RLIMIT_MSGQUEUE, (0, 0))
     if processes is not None:
-        count = processes + 1  # the host is counted too: same user, same namespace
-        set_limit(resource.RLIMIT_NPROC, (count, count))
+        set_limit(resource.RLIMIT_NPROC, (processes, processes))

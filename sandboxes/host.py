@@ -1,8 +1,10 @@
 """A host: one process per jail of a slot, forked from the warm interpreter, that starts that jail's children.
 
-It lives in its own user, mount, pid, network, ipc and uts namespaces with its own user id; every child gets a nested
-pid, mount, ipc and uts namespace (and network, for candidates) by one `clone`. It never reads what a child is given
-or writes, so nothing of one attempt is in its memory when it forks the next. When the worker is gone, so is it.
+It lives in its own user, mount, pid, network, ipc and uts namespaces; every child gets its own mount, ipc and uts
+namespace (and network, for candidates) by one `clone`. The host is process 1 of the pid namespace, so a child is an
+ordinary process (signals to itself work), every orphan becomes the host's, and one `kill(-1)` ends a whole tree. It
+never reads what a child is given or writes, so nothing of one attempt is in its memory when it forks the next. When
+the worker is gone, so is it.
 """
 
 import os
@@ -14,12 +16,13 @@ import time
 from dataclasses import dataclass
 
 from assay.sandboxes import syscalls, wire
-from assay.sandboxes.child import Confinement, run_child
+from assay.sandboxes.child import USER_ID, Confinement, run_child
 from assay.sandboxes.procfs import sample_tree
 from assay.sandboxes.syscalls import Namespace
 from assay.sandboxes.wire import Order
 
-_CHILD_NAMESPACES = Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS
+_CHILD_NAMESPACES = Namespace.MOUNT | Namespace.IPC | Namespace.UTS
+_FIRST_CHILD_PID = 1  # what `ns_last_pid` is set back to: process numbers tell nothing of earlier children
 _FIRST_LOOK_S = 0.03
 _LOOK_EVERY_S = 0.05
 
@@ -42,6 +45,7 @@ class Host:
     def __init__(self, control: socket.socket, confinement: Confinement) -> None:
         self._control = control
         self._confinement = confinement
+        self._isolated = confinement.seccomp is not None
         self._running: _Running | None = None
 
     def serve(self) -> None:
@@ -83,7 +87,7 @@ class Host:
             wire.send(self._control, ["fault", order.serial, "a child is still running"])
             return
         flags = Namespace(0)
-        if self._confinement.seccomp is not None:
+        if self._isolated:
             flags = _CHILD_NAMESPACES | (Namespace.NET if order.network else Namespace(0))
         control_fd = self._control.fileno()
         try:
@@ -94,14 +98,14 @@ class Host:
         self._running = _Running(order, pid, os.pidfd_open(pid), time.monotonic() + _FIRST_LOOK_S)
 
     def _kill(self) -> None:
+        """End every process of the child's tree; their ends are then seen as usual."""
         if self._running is None:
             return
-        try:
-            if self._confinement.seccomp is None:
-                os.killpg(self._running.pid, signal.SIGKILL)
-            os.kill(self._running.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return  # it has ended and waits to be reported
+        if self._isolated:
+            _signal(-1)
+        else:
+            _signal(-self._running.pid)
+            _signal(self._running.pid)
 
     def _look(self) -> None:
         """Sample the child's tree, enforce its memory limit and tell the worker."""
@@ -109,7 +113,7 @@ class Host:
         if running is None:
             return
         running.next_look = time.monotonic() + _LOOK_EVERY_S
-        seen = sample_tree(running.pid, memory_limit_mb=running.order.memory_mb)
+        seen = sample_tree(None if self._isolated else running.pid, memory_limit_mb=running.order.memory_mb)
         running.peak_mb = max(running.peak_mb, seen.memory_mb)
         if seen.memory_mb > running.order.memory_mb:
             running.over_memory = True
@@ -117,30 +121,56 @@ class Host:
         wire.send(self._control, ["usage", running.order.serial, seen.cpu_s, running.peak_mb, seen.starved_s])
 
     def _report_exit(self) -> None:
+        """The child's first process has ended: end and reap the rest of its tree, then tell the worker."""
         running = self._running
         if running is None:
             return
         _, status, used = os.wait4(running.pid, 0)
         os.close(running.pidfd)
         self._running = None
-        code = os.waitstatus_to_exitcode(status)
-        if self._confinement.seccomp is None:
-            _reap_orphans()
-        peak_mb = max(running.peak_mb, used.ru_maxrss / 1024)
         cpu_s = used.ru_utime + used.ru_stime
+        cpu_s += _end_namespace() if self._isolated else _end_orphans()
+        peak_mb = max(running.peak_mb, used.ru_maxrss / 1024)
+        code = os.waitstatus_to_exitcode(status)
         wire.send(self._control, ["exit", running.order.serial, code, cpu_s, peak_mb, running.over_memory])
 
 
-def _reap_orphans() -> None:
+def _signal(target: int) -> None:
+    try:
+        os.kill(target, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # nothing is left to end
+
+
+def _end_namespace() -> float:
+    """Kill and reap every other process of this pid namespace; returns the CPU seconds they had used."""
+    _signal(-1)
+    cpu_s = _reap_all()
+    with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+        file.write(str(_FIRST_CHILD_PID))
+    return cpu_s
+
+
+def _end_orphans() -> float:
     """Without a pid namespace, what the child left behind has become ours: kill and reap it."""
+    cpu_s = 0.0
+    while orphans := [
+        pid for name in os.listdir("/proc") if name.isdigit() and _parent_of(pid := int(name)) == os.getpid()
+    ]:
+        for pid in orphans:
+            _signal(pid)
+        cpu_s += _reap_all()
+    return cpu_s
+
+
+def _reap_all() -> float:
+    cpu_s = 0.0
     while True:
-        for name in os.listdir("/proc"):
-            if name.isdigit() and _parent_of(int(name)) == os.getpid():
-                os.kill(int(name), signal.SIGKILL)
         try:
-            os.waitpid(-1, 0)
+            _, _, used = os.wait4(-1, 0)
         except ChildProcessError:
-            return
+            return cpu_s
+        cpu_s += used.ru_utime + used.ru_stime
 
 
 def _parent_of(pid: int) -> int | None:
@@ -175,8 +205,10 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
 
 
 def _settle() -> None:
-    os.setresgid(1000, 1000, 1000)
-    os.setresuid(1000, 1000, 1000)
+    if os.getuid() != USER_ID:  # the worker is root: the host has a user id that its children do not share
+        os.setresgid(0, 0, 0)
+        os.setresuid(0, 0, 0)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # children may not look into it, whatever user id it has
     hard = syscalls.MountFlag.NOSUID | syscalls.MountFlag.NODEV | syscalls.MountFlag.NOEXEC
-    syscalls.mount("proc", "/proc", "proc", hard)
+    syscalls.mount("proc", "/proc", "proc", hard, "hidepid=2")
     syscalls.sethostname("jail")

@@ -14,7 +14,7 @@ from assay.sandboxes.wire import Order
 
 @dataclass(frozen=True)
 class Heard:
-    """A message from the host: `kind` is started, fault, usage, exit or gone."""
+    """A message from the host: `kind` is fault, usage, exit or gone."""
 
     kind: str
     serial: int

@@ -25,11 +25,16 @@ class _Stat:
     resident_mb: float
 
 
-def sample_tree(root: int, *, memory_limit_mb: float) -> Sample:
-    """Look at `root` and its descendants. Resident memory is added up; only if that passes the limit are the
-    pages that the processes share counted once (it costs more)."""
+def sample_tree(root: int | None, *, memory_limit_mb: float) -> Sample:
+    """Look at `root` and its descendants, or (None) at every process this one sees but itself.
+
+    Resident memory is added up; only if that passes the limit are shared pages counted once (it costs more).
+    """
     stats = {stat.pid: stat for stat in _all_stats()}
-    members = [stat for stat in stats.values() if _descends(stat, root, stats)]
+    if root is None:
+        members = [stat for stat in stats.values() if stat.pid != os.getpid()]
+    else:
+        members = [stat for stat in stats.values() if _descends(stat, root, stats)]
     memory_mb = sum(stat.resident_mb for stat in members)
     if memory_mb > memory_limit_mb:
         memory_mb = sum(_proportional_mb(stat) for stat in members)

@@ -23,7 +23,6 @@ class RunningChild:
         self.streams = streams
         self.stdin_fd = stdin
         self.unwritten = memoryview(b"")
-        self.started = False
         self.kill_now: Callable[[], None] = lambda: None
         self._limits = limits
         self._exit: Exit | None = None

@@ -3,7 +3,8 @@
 Three answers besides "allowed": *kill* for calls no honest program makes (the attempt becomes a `violation`),
 *refuse* (EPERM) for calls that libraries may try and do without, *missing* (ENOSYS) for calls whose arguments
 cannot be inspected and that have an inspectable twin (`clone3`). `clone` may not make namespaces, `socket` knows
-four families, and `ioctl` may not type into a terminal.
+four families, `ioctl` may not type into a terminal, and limits, scheduling and priority can be changed for the
+caller alone (an ordinary user's jail has one user id, which its host shares).
 """
 
 import platform
@@ -36,6 +37,8 @@ class Machine:
     socket: int = 0
     socketpair: int = 0
     ioctl: int = 0
+    self_only: dict[str, int] = field(default_factory=dict)
+    setpriority: int = 0
 
 
 _NEW_KILL = {
@@ -62,9 +65,14 @@ MACHINES = {
             "sethostname": 170, "setdomainname": 171, "quotactl": 179, "syslog": 103, "personality": 135,
             "name_to_handle_at": 303, "lookup_dcookie": 212, "fanotify_init": 300, "kcmp": 312, "vhangup": 153,
             "modify_ldt": 154, "move_pages": 279, "migrate_pages": 256, "mbind": 237, "set_mempolicy": 238,
-            "uselib": 134, "nfsservctl": 180, "mknod": 133, "mknodat": 259, **_NEW_REFUSE,
+            "uselib": 134, "ioprio_set": 251, "nfsservctl": 180, "mknod": 133, "mknodat": 259, **_NEW_REFUSE,
         },
         clone=56, socket=41, socketpair=53, ioctl=16,
+        self_only={
+            "prlimit64": 302, "sched_setparam": 142, "sched_setscheduler": 144, "sched_setaffinity": 203,
+            "sched_setattr": 314,
+        },
+        setpriority=141,
     ),
     "aarch64": Machine(
         audit_arch=0xC00000B7,
@@ -80,9 +88,14 @@ MACHINES = {
             "sethostname": 161, "setdomainname": 162, "quotactl": 60, "syslog": 116, "personality": 92,
             "name_to_handle_at": 264, "lookup_dcookie": 18, "fanotify_init": 262, "kcmp": 272, "vhangup": 58,
             "move_pages": 239, "migrate_pages": 238, "mbind": 235, "set_mempolicy": 237, "nfsservctl": 42,
-            "mknodat": 33, **_NEW_REFUSE,
+            "mknodat": 33, "ioprio_set": 30, **_NEW_REFUSE,
         },
         clone=220, socket=198, socketpair=199, ioctl=29,
+        self_only={
+            "prlimit64": 261, "sched_setparam": 118, "sched_setscheduler": 119, "sched_setaffinity": 122,
+            "sched_setattr": 274,
+        },
+        setpriority=140,
     ),
 }  # fmt: skip
 """Known architectures by `platform.machine()`."""
@@ -104,6 +117,11 @@ def build_filter(machine: Machine) -> bytes:
     code += _inspect(machine.ioctl, _OFFSET_ARG1, _answer([_TIOCSTI, _TIOCLINUX], _EPERM))
     for number in (machine.socket, machine.socketpair):
         code += _inspect(number, _OFFSET_ARG0, _only(_FAMILIES, _EAFNOSUPPORT))
+    for number in sorted(machine.self_only.values()):
+        code += _inspect(number, _OFFSET_ARG0, _only((0,), _EPERM))
+    code += _inspect(
+        machine.setpriority, _OFFSET_ARG0, [*_only((0,), _EPERM), _op(_LOAD, _OFFSET_ARG1), *_only((0,), _EPERM)]
+    )
     code.append(_op(_RETURN, _ALLOW))
     return b"".join(code)
 

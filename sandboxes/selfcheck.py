@@ -23,13 +23,11 @@ def _faults(hidden_paths: list[str]) -> list[str]:
     faults = [
         f"{key} is {status.get(key)}, should be {value}" for key, value in _EXPECTED.items() if status.get(key) != value
     ]
-    if os.getpid() != 1:
-        faults.append(f"process id is {os.getpid()}, should be 1 in a namespace of its own")
     interfaces = [name for _, name in socket.if_nameindex()]
     if interfaces != ["lo"]:
         faults.append(f"network interfaces are {interfaces}, should be lo alone")
     faults += [f"the host's {path} is visible" for path in hidden_paths if path and os.path.exists(path)]
     processes = [name for name in os.listdir("/proc") if name.isdigit()]
-    if processes != ["1"]:
+    if processes != [str(os.getpid())]:
         faults.append(f"processes {processes} are visible, should be its own alone")
     return faults

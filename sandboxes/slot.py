@@ -186,8 +186,6 @@ def _take_in(cell: _Cell, heard: Heard) -> Event | None:
     if heard.kind == "fault":
         child.finish(255, over_memory=False)
         raise SandboxFault(f"a jail could not be closed around a child: {heard.fields[0]}")
-    if heard.kind == "started":
-        child.started = True
     if heard.kind == "usage":
         child.observe(Sample(*heard.fields))
     if heard.kind == "exit":

@@ -14,13 +14,13 @@ import types
 from collections.abc import Sequence
 
 from assay.sandboxes import rootfs, seccomp, syscalls, wire
-from assay.sandboxes.child import Confinement
+from assay.sandboxes.child import USER_ID, Confinement
 from assay.sandboxes.host import host_main
 from assay.sandboxes.syscalls import Namespace
 
 _HOST_NAMESPACES = Namespace.USER | Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS | Namespace.NET
 FIRST_HOST_UID = 100_000
-"""Outside user ids of hosts when the worker is root: one each, from here upwards."""
+"""Outside user ids of hosts when the worker is root: two each, from here upwards."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,7 +57,7 @@ def _prepare(modules: Sequence[str], *, isolated: bool) -> Confinement:
     uid, gid = os.getuid(), os.getgid()
     if uid != 0:
         syscalls.unshare(Namespace.USER | Namespace.MOUNT)
-        _write_maps("self", inside=(uid, gid), outside=(uid, gid))
+        _write_maps("self", f"{uid} {uid} 1", f"{gid} {gid} 1")
     else:
         syscalls.unshare(Namespace.MOUNT)
     return Confinement(seccomp=program, rebinds=rootfs.enter_new_root(rootfs.interpreter_folders(names)))
@@ -89,9 +89,7 @@ def _fork_host(control_fd: int, confinement: Confinement, number: int) -> int:
     try:
         pid = syscalls.clone(_HOST_NAMESPACES if isolated else Namespace(0), body)
         if isolated:
-            root = os.getuid() == 0
-            outside = (FIRST_HOST_UID + number,) * 2 if root else (os.getuid(), os.getgid())
-            _write_maps(str(pid), inside=(1000, 1000), outside=outside)
+            _write_maps(str(pid), *_host_maps(number))
         os.write(go_write, b"g")
     finally:
         os.close(go_read)
@@ -99,12 +97,17 @@ def _fork_host(control_fd: int, confinement: Confinement, number: int) -> int:
     return pid
 
 
-def _write_maps(process: str, *, inside: tuple[int, int], outside: tuple[int, int]) -> None:
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{inside[0]} {outside[0]} 1"),
-        ("gid_map", f"{inside[1]} {outside[1]} 1"),
-    ):
+def _host_maps(number: int) -> tuple[str, str]:
+    """User and group map of host `number`: root gives host and children ids of their own, a user has but one."""
+    if os.getuid() != 0:
+        return f"{USER_ID} {os.getuid()} 1", f"{USER_ID} {os.getgid()} 1"
+    outside = FIRST_HOST_UID + 2 * number
+    text = f"0 {outside} 1\n{USER_ID} {outside + 1} 1"
+    return text, text
+
+
+def _write_maps(process: str, uid_map: str, gid_map: str) -> None:
+    for name, text in (("setgroups", "deny"), ("uid_map", uid_map), ("gid_map", gid_map)):
         with open(f"/proc/{process}/{name}", "w") as file:
             file.write(text)
 
