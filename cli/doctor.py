@@ -12,7 +12,7 @@ from assay.errors import AssayError
 from assay.sandboxes.probe import Finding, probe
 from assay.settings import Settings
 
-_ABOUT = """Say what this host offers. Names isolation, limits, Redis, modules and verifiers, and how to get what is missing.
+_ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers; and how to get what is missing.
 Exit status 3 if attempts cannot be isolated here."""
 
 _ENGINE_MODULES = ("fastapi", "uvicorn", "redis", "rq", "pytest")

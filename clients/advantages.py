@@ -2,8 +2,8 @@
 
 Every function takes `rewards` (numbers, None or NaN where an attempt has no reward) and `groups` (one label
 per reward; None means that all belong to one group) and returns one float64 per reward, in order. A missing
-reward takes part in no statistic and gets advantage 0.0; `scored` gives the matching mask. A group whose rewards
-are all equal, or that has fewer than two, gets exact zeros wherever attempts are compared with each other.
+reward takes part in no statistic and gets advantage 0.0; `scored` gives the matching mask. A group whose
+rewards are all equal, or that has fewer than two, gets exact zeros wherever attempts are compared with each other.
 
 Raises ValueError for infinite rewards, for `groups` of another length and for anything that is not a number.
 """

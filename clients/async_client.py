@@ -19,8 +19,8 @@ class AsyncClient:
     """Talks to one service from one event loop. Use as a context manager, or call `close`.
 
     Connection errors and the statuses 429, 502, 503 and 504 are retried within `retry.patience_s`; nothing
-    that a retry repeats is counted twice. Raises RequestError (and its branch) for what the service refuses, and
-    ServiceUnavailable when it cannot be reached for longer than that.
+    that a retry repeats is counted twice. Raises RequestError (and its branch) for what the service refuses,
+    and ServiceUnavailable when it cannot be reached for longer than that.
     """
 
     def __init__(
