@@ -109,8 +109,10 @@ def load(payload: bytes) -> LoadedModule:
 
 
 def describe(error: BaseException) -> str:
-    """Return type and message of an exception, as the last line of a traceback would."""
+    """Return type and message of an exception, as the last line of a traceback would, and where source went wrong."""
     try:
+        if isinstance(error, SyntaxError) and error.lineno is not None:
+            return f"{type(error).__name__}: {error.msg} (line {error.lineno})"
         return traceback.format_exception_only(error)[-1].strip()
     except Exception:  # noqa: BLE001 - the exception's own __str__ is the completion's code
         return type(error).__name__

@@ -1,0 +1,71 @@
+"""The oracle's program that runs a task's own checker on outputs that have several right answers.
+
+The outputs are text to it; nothing of the candidate runs here. A checker that fails on an output does not accept it.
+"""
+
+import math
+import os
+import random
+import socket
+import sys
+
+import msgpack
+
+from assay.outcomes import Outcome
+from assay.verifiers.split.channel import Channel
+from assay.verifiers.split.loading import describe, typing_names
+from assay.verifiers.split.report import Done, Finished, Prepared, Report, Started, TaskBroken, encode
+
+SCORE = "score:"  # how a partial score stands at the head of a message
+
+
+def pack_items(source: str, items: list[tuple[str, str, str]], start: int) -> bytes:
+    """Return the payload: the checker's source and (stdin, expected, output) of each case from `start` on."""
+    return bytes(msgpack.packb([source, items, start], unicode_errors="surrogatepass"))
+
+
+def main(payload: bytes, fds: tuple[int, ...]) -> int:
+    """Check every item and report on `fds[0]`."""
+    channel = Channel(socket.socket(fileno=fds[0]))
+    source, items, start = msgpack.unpackb(payload, unicode_errors="surrogatepass")
+
+    def tell(report: Report) -> None:
+        channel.send(encode(report, b""))
+
+    random.seed(0)
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
+    namespace: dict[str, object] = {"__name__": "checker", **typing_names()}
+    try:
+        exec(compile(source, "<checker>", "exec", dont_inherit=True, optimize=0), namespace)
+    except BaseException as error:  # noqa: BLE001 - the task's own code may raise anything
+        tell(TaskBroken(f"the checker does not run: {describe(error)}"))
+        return 0
+    check = namespace.get("check")
+    if not callable(check):
+        tell(TaskBroken("the checker defines no check(stdin, expected, output)"))
+        return 0
+    tell(Prepared(len(items)))
+    for index, (stdin, expected, output) in enumerate(items[start:], start):
+        tell(Started(index))
+        try:
+            outcome, message = read_answer(check(stdin, expected, output))
+        except BaseException as error:  # noqa: BLE001 - the task's own code may raise anything
+            outcome, message = Outcome.FAILED, f"the checker raised {describe(error)}"
+        tell(Finished(index, outcome, message))
+    tell(Done())
+    return 0
+
+
+def read_answer(answer: object) -> tuple[Outcome, str]:
+    """Return outcome and message of what a checker returned: a bool, a score, or (bool or score, text)."""
+    note = ""
+    if isinstance(answer, tuple) and len(answer) == 2:
+        answer, note = answer[0], str(answer[1])
+    if answer is None:
+        return Outcome.FAILED, "the checker returned None"
+    score = float(answer)  # type: ignore[arg-type]  # what cannot be a number raises, and is not accepted
+    if not math.isfinite(score) or score <= 0.0:
+        return Outcome.FAILED, note
+    if score >= 1.0:
+        return Outcome.PASSED, note
+    return Outcome.FAILED, f"{SCORE}{score!r} {note}"

@@ -1,0 +1,198 @@
+"""The task model of the `python` verifier."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self  # Any: arguments and expected values are JSON of any shape
+
+from pydantic import AfterValidator, AliasChoices, Field, model_validator
+
+from assay.schema import Scoring, TaskBase, Wire
+from assay.verifiers.comparison import parse_comparison
+from assay.verifiers.entry import derive_entry, imported_names
+
+
+class Style(StrEnum):
+    """How the tests of a Python task are written."""
+
+    EXPR = "expr"
+    """`tests`: expressions that must be true."""
+    ASSERT = "assert"
+    """`tests`: statements that must not raise."""
+    CHECK = "check"
+    """`test_code` defines `check(candidate)`."""
+    CALLS = "calls"
+    """`cases` of `args`, `kwargs` and `expected`."""
+    STDIO = "stdio"
+    """`cases` of `stdin` and `stdout`."""
+    PYTEST = "pytest"
+    """`test_file` imports `module`."""
+
+
+class OracleMode(StrEnum):
+    """Where the tests run."""
+
+    AUTO = "auto"
+    SPLIT = "split"
+    SHARED = "shared"
+
+
+class FenceRule(StrEnum):
+    """Whether a completion must put its code in a fenced block."""
+
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+def _check_dotted(text: str) -> str:
+    if text and not all(part.isidentifier() for part in text.split(".")):
+        raise ValueError(f"{text!r} is not a dotted name")
+    return text
+
+
+def _check_compare(text: str) -> str:
+    parse_comparison(text)
+    return text
+
+
+Dotted = Annotated[str, AfterValidator(_check_dotted)]
+
+
+class PythonCase(Wire):
+    """One case of a `calls` task (`args`, `kwargs`, `expected`) or of a `stdio` task (`stdin`, `stdout`)."""
+
+    args: list[Any] | None = None
+    kwargs: dict[str, Any] = Field(default_factory=dict)
+    expected: Any = None
+    stdin: str | None = Field(None, validation_alias=AliasChoices("stdin", "input"))
+    stdout: str | None = Field(None, validation_alias=AliasChoices("stdout", "output"))
+
+    @property
+    def is_stdio(self) -> bool:
+        """Whether this is a case for a program rather than for a function."""
+        return self.stdin is not None or self.stdout is not None
+
+
+class PythonTask(TaskBase):
+    """A Python function, class or program to write, with the tests that judge it."""
+
+    verifier: Literal["python"] = "python"
+    prompt: str = ""
+    """Shown to the model. Where it is code, its imports, helpers and classes are run, on the oracle's side too."""
+    entry_point: Dotted | None = None
+    """The function or class asked for, or `Class.method`; default: derived from the prompt and the tests."""
+    signature: str | None = None
+    """`name(arguments)`: what a bare function body is put under; default: derived from the prompt."""
+    style: Style | None = None
+    """Default: told by which of the fields below is given."""
+    tests: tuple[str, ...] | None = None
+    test_code: str | None = None
+    cases: tuple[PythonCase, ...] | None = None
+    test_file: str | None = None
+    module: Dotted = "solution"
+    """The name under which tests import the completion."""
+    compare: Annotated[str, AfterValidator(_check_compare)] | None = None
+    """Of stdin/stdout cases: exact, trailing_whitespace (default), tokens, lines_unordered or float(TOL)."""
+    checker: str | None = None
+    """Python source of `check(stdin, expected, output)` for stdin/stdout problems with several right answers."""
+    oracle: OracleMode = OracleMode.AUTO
+    weights: tuple[float, ...] = ()
+    """One per test, for `scoring: weighted`."""
+    forbid: tuple[Dotted, ...] = ()
+    """Modules and names whose use in the completion is a `violation`."""
+    fence: FenceRule = FenceRule.OPTIONAL
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        given = [name for name in ("tests", "test_code", "cases", "test_file") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of tests, test_code, cases and test_file, not {given or 'none'}")
+        allowed = {
+            "tests": (Style.EXPR, Style.ASSERT),
+            "test_code": (Style.CHECK,),
+            "cases": (Style.CALLS, Style.STDIO),
+            "test_file": (Style.PYTEST,),
+        }[given[0]]
+        if self.style is not None and self.style not in allowed:
+            raise ValueError(f"style {self.style} does not go with {given[0]}")
+        self._agree_on_cases()
+        self._agree_on_weights()
+        return self
+
+    def _agree_on_cases(self) -> None:
+        kinds = {case.is_stdio for case in self.cases or ()}
+        if len(kinds) > 1 or (kinds and self.style and kinds != {self.style is Style.STDIO}):
+            raise ValueError("cases have either args and expected, or stdin and stdout")
+        stdio = self.resolved_style is Style.STDIO
+        if self.checker is not None and not stdio:
+            raise ValueError("a checker goes with stdin/stdout cases only")
+        if self.compare is not None and not stdio:
+            raise ValueError("compare goes with stdin/stdout cases only")
+        if self.checker is not None and self.compare is not None:
+            raise ValueError("give a checker or compare, not both")
+        if self.resolved_style is Style.CALLS and self.cases and not self.entry:
+            raise ValueError("entry_point is needed: neither prompt nor tests name a function")
+
+    def _agree_on_weights(self) -> None:
+        if (self.scoring is Scoring.WEIGHTED) != bool(self.weights):
+            raise ValueError("weights and scoring 'weighted' go together")
+        if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
+            raise ValueError("weights are finite numbers at or above 0")
+        if self.weights and sum(self.weights) <= 0:
+            raise ValueError("at least one weight is above 0")
+        count = self.test_count
+        if self.weights and count is not None and count != len(self.weights):
+            raise ValueError(f"{len(self.weights)} weights for {count} tests")
+
+    @property
+    def resolved_style(self) -> Style | None:
+        """The style, given or told by the fields; None for `tests`, which may be expressions or statements."""
+        if self.style is not None:
+            return self.style
+        if self.test_code is not None:
+            return Style.CHECK
+        if self.test_file is not None:
+            return Style.PYTEST
+        if self.cases is not None:
+            return Style.CALLS if self.cases and not self.cases[0].is_stdio else Style.STDIO
+        return None
+
+    @property
+    def test_count(self) -> int | None:
+        """How many tests there are; None where only collecting them can tell."""
+        if self.tests is not None:
+            return len(self.tests)
+        if self.cases is not None:
+            return len(self.cases)
+        return 1 if self.test_code is not None else None
+
+    @property
+    def entry(self) -> str:
+        """The entry point, given or derived; empty if there is none."""
+        if self.entry_point is not None:
+            return self.entry_point
+        if self.resolved_style in (Style.STDIO, Style.PYTEST):
+            return ""
+        return derive_entry(self.prompt, self.test_texts, self.signature or "")
+
+    @property
+    def test_texts(self) -> Sequence[str]:
+        """The tests that are Python source."""
+        return self.tests or tuple(filter(None, (self.test_code, self.test_file)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that a pytest file imports from the module."""
+        return imported_names(self.test_file, self.module) if self.test_file is not None else ()
+
+    @property
+    def uses_science(self) -> bool:
+        """Whether the task's own texts mention the numeric libraries."""
+        case_texts = [json.dumps(self.checker)] if self.checker else []
+        return any(SCIENCE.search(text) for text in (self.prompt, *self.test_texts, *case_texts))
+
+
+SCIENCE = re.compile(r"\b(?:numpy|np|scipy|pandas|pd|sklearn|sympy|networkx)\b")
+"""What makes an attempt start in the numeric flavour."""

@@ -1,0 +1,69 @@
+"""The budget of one attempt: how long its tests may run together, and how many may be cut before the rest is not run."""
+
+import time
+from collections.abc import Callable
+
+from assay.errors import AssayError
+from assay.outcomes import LIMIT_HITS, Outcome
+from assay.schema import Limits
+from assay.verifiers.scoring import Mark
+
+STARVED_FACTOR = 10
+"""A busy machine may stretch a wall limit by at most this factor before the attempt is inconclusive."""
+
+
+class Inconclusive(AssayError):
+    """The machine was too busy to measure; the attempt is tried again alone, and then reported as `inconclusive`."""
+
+
+class Budget:
+    """Counts the run time and the limit hits of an attempt's tests. Seconds without a core are not counted."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._used_s = 0.0
+        self._hits = 0
+        self._failed = False
+        self._started: float | None = None
+
+    def start(self) -> None:
+        """A test begins to run."""
+        self._started = self._clock()
+
+    def left_s(self, starved_s: float) -> float:
+        """Seconds that the running test may still take of the attempt's wall time, at least 0."""
+        return max(0.0, self._limits.attempt_wall_s - self._spent_s(starved_s))
+
+    def is_over(self, starved_s: float) -> bool:
+        """Say whether the attempt's wall time is used up. Raises Inconclusive if a busy machine used it."""
+        if self._started is not None:
+            elapsed_s = self._clock() - self._started
+            if elapsed_s > STARVED_FACTOR * self._limits.attempt_wall_s:
+                raise Inconclusive("the machine was too busy to time the attempt")
+        return self.left_s(starved_s) <= 0.0
+
+    def spend(self, mark: Mark, starved_s: float = 0.0) -> None:
+        """A test ended with `mark`."""
+        self._used_s = self._spent_s(starved_s)
+        self._started = None
+        self._hits += mark.outcome in LIMIT_HITS
+        self._failed = self._failed or mark.outcome is not Outcome.PASSED
+
+    def refusal(self) -> Mark | None:
+        """Return the mark of every test that is no longer run, or None while tests may run."""
+        if self._failed and self._limits.stop_on_fail:
+            return Mark(Outcome.FAILED, "not run: stop_on_fail")
+        if self._hits >= self._limits.max_limit_hits:
+            return Mark(Outcome.FAILED, f"not run: {self._hits} tests were cut by a limit (max_limit_hits)")
+        if self._used_s >= self._limits.attempt_wall_s:
+            return self.over()
+        return None
+
+    def over(self) -> Mark:
+        """Return the mark of a test that the attempt's wall time ends."""
+        return Mark(Outcome.TIMEOUT, f"the attempt ran longer than {self._limits.attempt_wall_s:g} s (attempt_wall_s)")
+
+    def _spent_s(self, starved_s: float) -> float:
+        running = 0.0 if self._started is None else max(0.0, self._clock() - self._started - starved_s)
+        return self._used_s + running

@@ -1,0 +1,161 @@
+"""Running a program on standard input and output: one fresh process a case, compared here, never in its process."""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Child, Ended, Launch, Role, Slot
+from assay.schema import Limits, Usage
+from assay.verifiers.comparison import Comparison
+from assay.verifiers.scoring import Mark, Trace, add_usage, end_of, passed
+from assay.verifiers.spending import Budget, Inconclusive
+from assay.verifiers.stdio_program import STARTED
+
+PROGRAM = "assay.verifiers.stdio_program"
+_POLL_S = 60.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a program is given and what it should write; `expected` None accepts any output."""
+
+    stdin: str
+    expected: str | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: `refused` holds (outcome, message) when the program never started."""
+
+    outcome: Outcome
+    message: str
+    stdout: bytes
+    stderr: bytes
+    exit_code: int | None
+    usage: Usage
+    refused: tuple[Outcome, str] | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The marks of all cases, or why no case could run, with what the runs left behind."""
+
+    marks: tuple[Mark, ...]
+    refused: tuple[Outcome, str] | None
+    trace: Trace
+    outputs: tuple[bytes, ...] = ()
+
+
+def run_cases(
+    slot: Slot, payload: bytes, cases: Sequence[Case], limits: Limits, comparison: Comparison, flavour: str
+) -> Judged:
+    """Run every case and compare. Raises Inconclusive if the machine was too busy, SandboxFault if a jail broke."""
+    budget = Budget(limits)
+    runs: list[Run] = []
+    marks: list[Mark] = []
+    for case in cases:
+        refusal = budget.refusal()
+        if refusal is not None:
+            marks.append(refusal)
+            continue
+        run = _run_case(slot, payload, case, limits, flavour, budget)
+        runs.append(run)
+        if run.refused is not None:
+            same = tuple(Mark(run.refused[0], run.refused[1]) for _ in cases)
+            return Judged(same, run.refused, _trace(runs))
+        mark = mark_run(run, case, comparison)
+        budget.spend(mark)
+        marks.append(mark)
+    return Judged(tuple(marks), None, _trace(runs), tuple(run.stdout for run in runs))
+
+
+def mark_run(run: Run, case: Case, comparison: Comparison) -> Mark:
+    """Return the mark of one finished run."""
+    if run.outcome is not Outcome.PASSED:
+        return Mark(run.outcome, run.message)
+    if case.expected is None or comparison.accepts(case.expected, run.stdout):
+        return passed()
+    return Mark(Outcome.FAILED, f"the output differs ({comparison.mode} comparison)")
+
+
+def _run_case(slot: Slot, payload: bytes, case: Case, limits: Limits, flavour: str, budget: Budget) -> Run:
+    stdin = case.stdin.encode("utf-8", "surrogatepass")
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            child = slot.start(Launch(Role.CANDIDATE, PROGRAM, payload, limits, flavour, (theirs.fileno(),), stdin))
+        child.start_clock()  # for compiling; the run has its own
+        said = _await_word(slot, child, ours)
+    if said == STARTED and child.exit is None:
+        child.start_clock()
+    budget.start()
+    over = _await_end(slot, child, budget)
+    if child.cut_by is Outcome.INCONCLUSIVE:
+        raise Inconclusive("the machine was too busy to time the program")
+    run = _describe_end(child)
+    if said != STARTED:
+        return replace(run, refused=_refusal(said) or (run.outcome, run.message))
+    return replace(run, outcome=over.outcome, message=over.message) if over else run
+
+
+def _await_word(slot: Slot, child: Child, status: socket.socket) -> bytes:
+    """Return what the program said before it ran, or died: that it starts, or why it does not."""
+    said = b""
+    while said != STARTED:
+        ended = child.exit is not None
+        if not ended:
+            slot.wait((status,), _POLL_S)
+        try:
+            part = status.recv(8192, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            if ended:
+                break
+            continue
+        except ConnectionError:
+            break
+        if not part:
+            break
+        said += part
+    return said
+
+
+def _await_end(slot: Slot, child: Child, budget: Budget) -> Mark | None:
+    """Wait for the child's end; kill it, and return why, when the attempt's time is used up."""
+    cut: Mark | None = None
+    while child.exit is None:
+        slot.wait((), _POLL_S if cut else budget.left_s(child.starved_s()))
+        if cut is None and child.exit is None and budget.is_over(child.starved_s()):
+            cut = budget.over()
+            child.kill()
+    return cut
+
+
+def _refusal(said: bytes) -> tuple[Outcome, str] | None:
+    word, _, message = said.decode("utf-8", "replace").partition(" ")
+    return (Outcome(word), message) if word in set(Outcome) else None
+
+
+def _describe_end(child: Child) -> Run:
+    exit_ = child.exit
+    assert exit_ is not None
+    outcome, message = Outcome.PASSED, ""
+    if exit_.code != 0 or child.cut_by is not None:
+        outcome, message = end_of(exit_, child.cut_by)
+    stderr = child.stderr
+    last = stderr.rstrip().rsplit(b"\n", 1)[-1]
+    if outcome is Outcome.RUNTIME_ERROR and exit_.code is not None and last:
+        message = last[:500].decode("utf-8", "replace")
+        if last.startswith(b"MemoryError"):
+            outcome = Outcome.MEMORY_EXCEEDED
+    return Run(outcome, message, child.stdout, stderr, exit_.code, child.usage)
+
+
+def _trace(runs: Sequence[Run]) -> Trace:
+    usage = Usage()
+    for run in runs:
+        usage = add_usage(usage, run.usage)
+    shown = next((run for run in runs if run.outcome is not Outcome.PASSED), runs[-1] if runs else None)
+    if shown is None:
+        return Trace()
+    return Trace(shown.stdout, shown.stderr, shown.exit_code, usage)

@@ -1,0 +1,122 @@
+"""The jailed program that runs a completion as `python solution.py` would be run.
+
+Until it says `started` on the status socket it runs no line of the completion; after that it is the completion's.
+"""
+
+import atexit
+import builtins
+import hashlib
+import io
+import os
+import random
+import site
+import socket
+import sys
+import threading
+import warnings
+from types import ModuleType
+
+from assay.verifiers.split.assembly import Program
+from assay.verifiers.split.loading import build, unpack_sources
+
+STARTED = b"started"
+_OWN_FRAMES = 30  # frames of ours below the program's; it is to have the usual 1,000 above them
+_LONGEST = 2000
+
+
+def main(payload: bytes, fds: tuple[int, ...]) -> int:
+    """Run the program in `payload` and return its exit code; what cannot run is told on the status socket `fds[0]`."""
+    owner = os.getpid()
+    with socket.socket(fileno=fds[0]) as status:
+        sources, _, forbid = unpack_sources(payload)
+        path = os.path.join(os.getcwd(), "solution.py")
+        program = build(sources, forbid, path)
+        if not isinstance(program, Program):
+            outcome, message = program
+            status.sendall(f"{outcome} {message[:_LONGEST]}".encode("utf-8", "replace"))
+            return 1
+        _prepare(program, path, payload)
+        status.sendall(STARTED)
+    code = _run(program, path)
+    if os.getpid() != owner:
+        os._exit(code)  # a child that the program forked and that reached the end
+    return code
+
+
+def _prepare(program: Program, path: str, payload: bytes) -> None:
+    with open(path, "w", encoding="utf-8", errors="surrogatepass") as file:
+        file.write(program.text)
+    random.seed(hashlib.sha256(payload).digest())
+    warnings.simplefilter("ignore")
+    sys.argv = ["solution.py"]
+    sys.path.insert(0, os.path.dirname(path))
+    sys.setrecursionlimit(sys.getrecursionlimit() + _OWN_FRAMES)
+    # The warm interpreter's own stream objects may hold buffers; these are as a fresh interpreter makes them.
+    sys.stdin = sys.__stdin__ = _stream(0, "r", "surrogateescape")
+    sys.stdout = sys.__stdout__ = _stream(1, "w", "surrogateescape")
+    sys.stderr = sys.__stderr__ = _stream(2, "w", "backslashreplace")
+    if not hasattr(builtins, "exit"):
+        site.setquit()
+
+
+def _stream(fd: int, mode: str, errors: str) -> io.TextIOWrapper:
+    raw = io.FileIO(fd, mode, closefd=False)
+    buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
+    stream = io.TextIOWrapper(buffer, "utf-8", errors, line_buffering=fd == 2)
+    stream.mode = mode  # type: ignore[misc]  # as the interpreter sets it on its own three
+    return stream
+
+
+def _run(program: Program, path: str) -> int:
+    module = ModuleType("__main__")
+    module.__file__ = path
+    module.__dict__.update(__builtins__=builtins, __annotations__={}, __cached__=None)
+    sys.modules["__main__"] = module
+    try:
+        exec(program.unit, module.__dict__)
+        code = 0
+    except BaseException as error:  # noqa: BLE001 - the program may raise anything; Python reports it and exits 1
+        code = _report(error)
+    return _shut_down(code)
+
+
+def _report(error: BaseException) -> int:
+    if isinstance(error, SystemExit):
+        return _exit_code(error)
+    trace = error.__traceback__.tb_next if error.__traceback__ else None  # without our own frame
+    try:
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+    except BaseException:  # noqa: BLE001 - the program's own hook may raise anything
+        return 1
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _exit_code(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code & 0xFF
+    try:
+        print(error.code, file=sys.stderr)  # noqa: T201 - what Python does with a text as exit status
+    except (OSError, ValueError, AttributeError):
+        return 1
+    return 1
+
+
+def _shut_down(code: int) -> int:
+    """Join threads, run exit handlers and flush, in the interpreter's own order."""
+    try:
+        threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls at its end
+        atexit._run_exitfuncs()
+    except SystemExit as error:
+        code = _exit_code(error)
+    except BaseException as error:  # noqa: BLE001 - exit handlers are the program's code
+        code = _report(error)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            continue
+        except (OSError, ValueError, AttributeError):
+            code = code or 120
+    return code
