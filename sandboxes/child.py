@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.sandboxes import syscalls, wire
+from assay.sandboxes.seccomp import Filters
 from assay.sandboxes.syscalls import MountFlag
 from assay.sandboxes.wire import Order
 
@@ -23,16 +24,14 @@ USER_ID = 1000
 _DESCRIPTORS = 256
 _HIGH = 100  # descriptors from here on are ours and closed before the program runs
 _STACK_BYTES = 8 * 2**20
-_LAST_CAPABILITY = 63
-_SECUREBITS_LOCKED = 0b101111  # no root privileges by uid 0, no fix-ups, both locked; keep-caps off and locked
 _FORMATTING = 8  # files and folders of ours in the temporary file system
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """What every child of a host shares: None as the filter means unisolated (`--insecure`)."""
+    """What every child of a host shares: None as the filters means unisolated (`--insecure`)."""
 
-    seccomp: bytes | None
+    filters: Filters | None
     rebinds: tuple[tuple[str, str], ...] = ()
 
 
@@ -46,8 +45,9 @@ def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Co
         _enter(order, confinement)
         control.detach()
         syscalls.close_from(3 + len(kept))
-        if confinement.seccomp is not None:
-            syscalls.install_filter(confinement.seccomp)
+        if confinement.filters is not None:
+            filters = confinement.filters
+            syscalls.install_filter(filters.child_with_internet if order.network else filters.child)
     except Exception as error:  # noqa: BLE001 - process entry point: our fault, told to the worker
         wire.send(control, ["fault", order.serial, f"{type(error).__name__}: {error}"])
         return 255
@@ -82,7 +82,7 @@ def _read_all(fd: int) -> bytes:
 def _enter(order: Order, confinement: Confinement) -> None:
     os.setsid()
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-    if confinement.seccomp is None:
+    if confinement.filters is None:
         _set_limits(order, processes=None)
         return
     _mount_private_folder(order, confinement)
@@ -99,19 +99,12 @@ def _enter(order: Order, confinement: Confinement) -> None:
 
 
 def _drop_privileges() -> None:
-    for capability in range(_LAST_CAPABILITY + 1):
-        try:
-            syscalls.prctl(syscalls.PR_CAPBSET_DROP, capability)
-        except OSError:
-            break  # the kernel's last capability was passed
-    syscalls.prctl(syscalls.PR_SET_SECUREBITS, _SECUREBITS_LOCKED)
     os.setresgid(USER_ID, USER_ID, USER_ID)
     os.setresuid(USER_ID, USER_ID, USER_ID)
     syscalls.clear_ambient_capabilities()
     syscalls.drop_all_capabilities()
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # its own /proc/self stays readable to it
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)  # cleared by the change of user
-    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
 
 
 def _mount_private_folder(order: Order, confinement: Confinement) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from assay.sandboxes import syscalls, wire
 from assay.sandboxes.child import USER_ID, Confinement, run_child
 from assay.sandboxes.procfs import sample_tree
+from assay.sandboxes.seccomp import Filters
 from assay.sandboxes.syscalls import Namespace
 from assay.sandboxes.wire import Order
 
@@ -25,6 +26,8 @@ _CHILD_NAMESPACES = Namespace.MOUNT | Namespace.IPC | Namespace.UTS
 _FIRST_CHILD_PID = 1  # what `ns_last_pid` is set back to: process numbers tell nothing of earlier children
 _FIRST_LOOK_S = 0.03
 _LOOK_EVERY_S = 0.05
+_LAST_CAPABILITY = 63
+_SECUREBITS_LOCKED = 0b101111  # no root privileges by uid 0, no fix-ups, both locked; keep-caps off and locked
 
 
 @dataclass
@@ -45,7 +48,7 @@ class Host:
     def __init__(self, control: socket.socket, confinement: Confinement) -> None:
         self._control = control
         self._confinement = confinement
-        self._isolated = confinement.seccomp is not None
+        self._isolated = confinement.filters is not None
         self._running: _Running | None = None
 
     def serve(self) -> None:
@@ -190,8 +193,8 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
     syscalls.close_from(4)
     control = socket.socket(fileno=3)
     try:
-        if confinement.seccomp is not None:
-            _settle()
+        if confinement.filters is not None:
+            _settle(confinement.filters)
         else:
             syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         sys.argv[:] = [""]
@@ -204,7 +207,7 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
     return 0
 
 
-def _settle() -> None:
+def _settle(filters: Filters) -> None:
     if os.getuid() != USER_ID:  # the worker is root: the host has a user id that its children do not share
         os.setresgid(0, 0, 0)
         os.setresuid(0, 0, 0)
@@ -212,3 +215,11 @@ def _settle() -> None:
     hard = syscalls.MountFlag.NOSUID | syscalls.MountFlag.NODEV | syscalls.MountFlag.NOEXEC
     syscalls.mount("proc", "/proc", "proc", hard, "hidepid=2")
     syscalls.sethostname("jail")
+    for capability in range(_LAST_CAPABILITY + 1):
+        try:
+            syscalls.prctl(syscalls.PR_CAPBSET_DROP, capability)
+        except OSError:
+            break  # the kernel's last capability was passed
+    syscalls.prctl(syscalls.PR_SET_SECUREBITS, _SECUREBITS_LOCKED)
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    syscalls.install_filter(filters.host)

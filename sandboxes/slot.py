@@ -203,7 +203,7 @@ def _order(serial: int, launch: Launch) -> Order:
     return Order(
         serial=serial,
         program=launch.program,
-        network=launch.role is Role.CANDIDATE,
+        network=launch.network,
         memory_mb=limits.memory_mb,
         processes=limits.processes,
         disk_mb=limits.disk_mb,

@@ -48,8 +48,8 @@ def _prepare(modules: Sequence[str], *, isolated: bool) -> Confinement:
     gc.collect()
     gc.freeze()
     if not isolated:
-        return Confinement(seccomp=None)
-    program = seccomp.filter_for_this_machine()
+        return Confinement(filters=None)
+    filters = seccomp.filters_for_this_machine()
     names = [
         *(module.__name__ for module in warm),
         *(name for name in sys.modules if name.startswith("assay")),
@@ -60,7 +60,7 @@ def _prepare(modules: Sequence[str], *, isolated: bool) -> Confinement:
         _write_maps("self", f"{uid} {uid} 1", f"{gid} {gid} 1")
     else:
         syscalls.unshare(Namespace.MOUNT)
-    return Confinement(seccomp=program, rebinds=rootfs.enter_new_root(rootfs.interpreter_folders(names)))
+    return Confinement(filters=filters, rebinds=rootfs.enter_new_root(rootfs.interpreter_folders(names)))
 
 
 def _serve(control: socket.socket, confinement: Confinement) -> None:
@@ -77,7 +77,7 @@ def _serve(control: socket.socket, confinement: Confinement) -> None:
 
 def _fork_host(control_fd: int, confinement: Confinement, number: int) -> int:
     """Clone a host and, where it has a user namespace, write its maps before it goes on."""
-    isolated = confinement.seccomp is not None
+    isolated = confinement.filters is not None
     go_read, go_write = os.pipe()
 
     def body() -> int:

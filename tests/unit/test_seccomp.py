@@ -4,16 +4,15 @@ import struct
 
 import pytest
 
-from assay.sandboxes.seccomp import MACHINES, Machine, build_filter
+from assay.sandboxes.seccomp import MACHINES, Machine, build_child_filter, build_host_filter
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 CLONE_NEWUSER, CLONE_THREAD = 0x10000000, 0x00010000
 
 
-def decide(machine: Machine, number: int, *arguments: int, arch: int | None = None) -> int:
-    """Return the filter's action for one system call."""
+def run(machine: Machine, program: bytes, number: int, *arguments: int, arch: int | None = None) -> int:
+    """Return one filter's action for one system call."""
     data = struct.pack("IIQ6Q", number, arch or machine.audit_arch, 0, *(*arguments, *[0] * (6 - len(arguments))))
-    program = build_filter(machine)
     code = [struct.unpack_from("HBBI", program, offset) for offset in range(0, len(program), 8)]
     accumulator = at = 0
     while True:
@@ -24,8 +23,15 @@ def decide(machine: Machine, number: int, *arguments: int, arch: int | None = No
         elif operation == 0x06:
             return int(value)
         else:
-            truth = {0x15: accumulator == value, 0x35: accumulator >= value, 0x45: bool(accumulator & value)}[operation]
-            at += if_true if truth else if_false
+            truth = {0x15: accumulator == value, 0x35: accumulator >= value, 0x45: bool(accumulator & value)}
+            at += if_true if truth[operation] else if_false
+
+
+def decide(machine: Machine, number: int, *arguments: int, arch: int | None = None, internet: bool = True) -> int:
+    """Return what a child meets: the stricter of its host's filter and its own, as the kernel combines them."""
+    programs = (build_host_filter(machine), build_child_filter(machine, internet=internet))
+    actions = [run(machine, program, number, *arguments, arch=arch) for program in programs]
+    return KILL if KILL in actions else min(actions)
 
 
 @pytest.fixture(params=sorted(MACHINES))
@@ -91,3 +97,29 @@ def test_foreign_architecture_kills(machine: Machine) -> None:
 def test_x32_numbers_kill(machine: Machine) -> None:
     """Numbers with the x32 bit end the process."""
     assert decide(machine, 0x40000000 | 59) == KILL
+
+
+def test_without_internet_only_unix_sockets_are_made(machine: Machine) -> None:
+    """A child that was given no network makes unix sockets and no inet ones."""
+    assert decide(machine, machine.socket, 1, internet=False) == ALLOW
+    assert decide(machine, machine.socket, 2, internet=False) == ERRNO | 97
+
+
+def test_a_host_may_close_a_jail(machine: Machine) -> None:
+    """The host's own filter lets it mount and clone namespaces, and nothing else that kills."""
+    host = build_host_filter(machine)
+
+    allowed = [name for name, number in machine.kill.items() if run(machine, host, number) == ALLOW]
+
+    assert allowed == ["mount"]
+    assert run(machine, host, machine.clone, CLONE_NEWUSER) == ALLOW
+
+
+def test_limits_and_priority_are_for_oneself(machine: Machine) -> None:
+    """prlimit64, sched_* and setpriority work for the caller and are refused for anybody else."""
+    for number in machine.self_only.values():
+        assert decide(machine, number, 0) == ALLOW
+        assert decide(machine, number, 1) == ERRNO | 1
+    assert decide(machine, machine.setpriority, 0, 0) == ALLOW
+    assert decide(machine, machine.setpriority, 0, 1) == ERRNO | 1
+    assert decide(machine, machine.setpriority, 2, 0) == ERRNO | 1
