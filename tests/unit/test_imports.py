@@ -1,0 +1,33 @@
+"""What importing Assay costs and needs."""
+
+import subprocess
+import sys
+
+import pytest
+
+SERVICE_LIBRARIES = "{'fastapi', 'uvicorn', 'redis', 'rq', 'docker', 'prometheus_client'}"
+
+
+def loaded_after(module: str, libraries: str) -> str:
+    """Which of `libraries` a fresh interpreter has loaded once it has imported `module`."""
+    program = f"import sys, {module}; print(sorted({libraries} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("module", ["assay", "assay.cli.main", "assay.clients.client", "assay.verifiers.evaluate"])
+def test_the_base_install_needs_no_service_libraries(module: str) -> None:
+    """Command line, clients and verifiers import without the `service` extra."""
+    assert loaded_after(module, SERVICE_LIBRARIES) == "[]"
+
+
+def test_clients_need_no_numpy() -> None:
+    """Talking to a service loads numpy only for advantages."""
+    assert loaded_after("assay.clients.client", "{'numpy', 'pandas', 'scipy'}") == "[]"
+
+
+def test_python_m_assay_is_the_command_line() -> None:
+    """`python -m assay` does what `assay` does."""
+    done = subprocess.run([sys.executable, "-m", "assay", "--version"], capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith("assay ")
