@@ -1,0 +1,228 @@
+"""Values as bytes, for two processes of which one is hostile: msgpack with extension types, no pickle, no eval.
+
+Plain nested data goes through msgpack's C code in one pass. Whatever a tree cannot say (cycles, shared
+references, depth, instances of prompt-defined classes, mutable containers beyond list, dict and set) goes
+through a flat table of nodes (`assay.verifiers.split.graph`). Decoding executes nothing, is bounded by the length
+of its input, and yields exact built-in types or what the *port* makes of a handle.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol  # Any: values of every type cross
+
+from msgpack import ExtType, Packer, unpackb
+
+from assay.verifiers.split import graph, leaves
+from assay.verifiers.split.wire import FIRST_PORT_CODE, LEAF_TYPES, Code, ProtocolError
+
+_DEPTH = 48  # nested extension payloads; each costs about 40 kB of C stack in the decoder
+_TREE_DEPTH = 24  # nested containers; deeper ones go through the node table
+_TREES = frozenset({list, dict, tuple, set, frozenset})
+_MUTABLE_TREES = frozenset({list, dict, set})
+
+
+class Port(Protocol):
+    """What one end knows about objects that have no form of their own on the wire."""
+
+    def give(self, obj: Any) -> tuple[int, bytes]:
+        """Return the extension code (`FIRST_PORT_CODE` or above) and payload for `obj`. Raises TypeError to refuse."""
+        ...
+
+    def take(self, code: int, data: bytes) -> object:
+        """Return the object for a code and payload from the peer. Raises ProtocolError."""
+        ...
+
+    def class_key(self, cls: type) -> str | None:
+        """Return the name under which instances of `cls` cross by value, or None."""
+        ...
+
+    def class_named(self, key: str) -> type:
+        """Return this end's class of that name. Raises LookupError."""
+        ...
+
+
+class Codec:
+    """Encodes and decodes values at one end. Not thread-safe, but re-entrant (decoding may ask the peer)."""
+
+    def __init__(self, port: Port) -> None:
+        self._port = port
+        self._keys: dict[type, str | None] = {}
+        self._packers: list[Packer] = []
+        self._out = 0
+        self._in = 0
+        self._known: Sequence[object] = ()
+
+    def pack(self, value: object, known: Mapping[int, int] | None = None) -> bytes:
+        """Encode `value`; containers whose id is in `known` become references to the peer's own objects.
+
+        Raises TypeError for what may not cross and ValueError or OverflowError for what cannot.
+        """
+        if type(value) in LEAF_TYPES:
+            return self.pack_tree(value)
+        return self.pack_tracked(value, known)[0]
+
+    def pack_tracked(self, value: object, known: Mapping[int, int] | None = None) -> tuple[bytes, list[Any]]:
+        """Encode `value` and list its containers in the order in which `unpack_tracked` will list them."""
+        containers = self.survey(value)
+        if containers is not None and not (known and any(id(item) in known for item in containers)):
+            return self.pack_tree(value), containers
+        root, nodes, items = graph.flatten(value, known or {}, self.class_key)
+        return self.pack_tree(ExtType(Code.GRAPH, self.pack_tree([root, nodes]))), items
+
+    def pack_tree(self, value: object) -> bytes:
+        """Encode a value that is known to be a tree."""
+        if self._out >= len(self._packers):
+            self._packers.append(
+                Packer(default=self._default, strict_types=True, use_bin_type=True, unicode_errors="surrogatepass")
+            )
+        packer = self._packers[self._out]  # a packer is not re-entrant: one per level of nesting
+        self._out += 1
+        try:
+            packed: bytes = packer.pack(value)
+            return packed
+        finally:
+            self._out -= 1
+
+    def unpack(self, data: bytes, known: Sequence[object] = ()) -> Any:
+        """Decode a value; references of the peer to our own containers are looked up in `known`.
+
+        Raises ProtocolError for anything that is not the encoding of a value.
+        """
+        outer, self._known = self._known, known
+        try:
+            return self.unpack_tree(data)
+        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError) as error:
+            raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error
+        finally:
+            self._known = outer
+
+    def unpack_tracked(self, data: bytes) -> tuple[Any, list[Any]]:
+        """Decode a value and list its containers in the order of `pack_tracked`. Raises ProtocolError."""
+        if data[:1] in graph.EXTENSION_HEADS:
+            tables: list[list[Any]] = []
+            value = self._guarded_graph(data, tables)
+            if tables:
+                return value, tables[0]
+        value = self.unpack(data)
+        return value, self.survey(value) or []
+
+    def unpack_tree(self, data: bytes) -> Any:
+        """Decode without converting errors (for nested payloads)."""
+        return unpackb(
+            data, ext_hook=self._hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1
+        )
+
+    def class_key(self, cls: type) -> str | None:
+        """Return the port's by-value name of `cls`, remembered."""
+        try:
+            return self._keys[cls]
+        except KeyError:
+            return self._keys.setdefault(cls, self._port.class_key(cls))
+
+    def survey(self, root: object) -> list[Any] | None:
+        """List the mutable containers of a tree in a fixed order, or return None if the node table is needed."""
+        containers: list[Any] = []
+        seen: dict[int, bool] = {}
+        stack: list[tuple[Any, int]] = [(root, 0)]
+        while stack:
+            item, depth = stack.pop()
+            kind = type(item)
+            if kind not in _TREES:
+                if self._needs_node(kind):
+                    return None
+                continue
+            inner = self._inner_trees(item, kind)
+            if inner is None or depth > _TREE_DEPTH:
+                return None
+            if id(item) in seen:
+                if kind in _MUTABLE_TREES or seen[id(item)]:
+                    return None
+                continue
+            seen[id(item)] = bool(inner)
+            if kind in _MUTABLE_TREES:
+                containers.append(item)
+            stack.extend((child, depth + 1) for child in inner)
+        return containers
+
+    def _inner_trees(self, item: Any, kind: type) -> list[Any] | None:
+        """The containers directly inside `item`; None if something inside needs the node table."""
+        found: list[Any] = []
+        for children in (item.keys(), item.values()) if kind is dict else (item,):
+            kinds = set(map(type, children)) - LEAF_TYPES
+            if kinds and any(self._needs_node(kind) for kind in kinds):
+                return None
+            if kinds and not kinds.isdisjoint(_TREES):
+                found.extend(child for child in children if type(child) in _TREES)
+        return found
+
+    def _needs_node(self, kind: type) -> bool:
+        return kind in graph.NODE_TYPES or leaves.is_buffer(kind) or self.class_key(kind) is not None
+
+    def _default(self, obj: Any) -> ExtType:
+        kind = type(obj)
+        if kind is tuple:
+            return ExtType(Code.TUPLE, self.pack_tree(list(obj)))
+        if kind is set or kind is frozenset:
+            return ExtType(Code.SET if kind is set else Code.FROZENSET, self.pack_tree(list(obj)))
+        if kind in graph.NODE_TYPES or self.class_key(kind) is not None:
+            return ExtType(Code.GRAPH, self._nested_graph(obj))
+        found = leaves.encode(obj, self.pack)
+        if found is None:
+            found = self._port.give(obj)
+        return ExtType(*found)
+
+    def _nested_graph(self, obj: object) -> bytes:
+        root, nodes, _ = graph.flatten(obj, {}, self.class_key)
+        return self.pack_tree([root, nodes])
+
+    def _hook(self, code: int, data: bytes) -> object:
+        if self._in >= _DEPTH:
+            raise ProtocolError("extension payloads are nested too deeply")
+        self._in += 1
+        try:
+            match code:
+                case Code.TUPLE:
+                    return tuple(self._items(data))
+                case Code.SET:
+                    return set(self._items(data))
+                case Code.FROZENSET:
+                    return frozenset(self._items(data))
+                case Code.GRAPH:
+                    return self._graph(data)[0]
+                case _ if code >= FIRST_PORT_CODE:
+                    return self._port.take(code, data)
+                case _:
+                    return leaves.decode(code, data, self.unpack_tree)
+        finally:
+            self._in -= 1
+
+    def _items(self, data: bytes) -> Iterable[Any]:
+        items = self.unpack_tree(data)
+        if type(items) is not list:
+            raise ProtocolError("a sequence was announced and something else came")
+        return items
+
+    def _graph(self, data: bytes) -> tuple[Any, list[Any]]:
+        known = self._known
+
+        def cell_hook(code: int, payload: bytes) -> object:
+            if code == Code.NODE:
+                return graph.Ref(int.from_bytes(payload, "big"))
+            if code == Code.KNOWN:
+                return graph.Known(known[int.from_bytes(payload, "big")])
+            return self._hook(code, payload)
+
+        table = unpackb(data, ext_hook=cell_hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
+        return graph.rebuild(table, self._port.class_named)
+
+    def _guarded_graph(self, data: bytes, tables: list[list[Any]]) -> Any:
+        def root_hook(code: int, payload: bytes) -> object:
+            if code != Code.GRAPH:
+                return self._hook(code, payload)
+            value, items = self._graph(payload)
+            tables.append(items)
+            return value
+
+        try:
+            return unpackb(data, ext_hook=root_hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
+        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError) as error:
+            raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error

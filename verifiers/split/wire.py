@@ -1,0 +1,112 @@
+"""The words of the conversation between oracle and candidate.
+
+A message is one msgpack array in one frame. The oracle asks (`Ask`), the candidate answers (`Say`); while the
+oracle waits for an answer the candidate may call back, and while the candidate waits for the answer to that, the
+oracle may ask again. So at any time exactly one side is awaited, and no message needs a number, except in
+pipelined calls, whose answers come in the order of the questions.
+"""
+
+from enum import IntEnum
+
+LEAF_TYPES = frozenset({type(None), bool, int, float, str, bytes})
+"""Types that msgpack carries as they are (integers beyond 64 bits as an extension)."""
+
+PLAIN_BASES: dict[str, type] = {
+    base.__name__: base
+    for base in (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)
+}
+"""Builtin types whose subclasses cross with a plain value."""
+
+MUTABLE_BASES = frozenset({"list", "dict", "set", "bytearray"})
+
+
+class ProtocolError(Exception):
+    """The peer sent something that is not part of the protocol."""
+
+
+class Ask(IntEnum):
+    """What the oracle asks. Fields follow; `bin` marks an encoded value."""
+
+    CALL = 1
+    """handle, bin [args, kwargs], copy back? -> value"""
+    METHOD = 2
+    """handle, name, bin [args, kwargs] -> value of calling that attribute"""
+    SPECIAL = 3
+    """operation name, bin [args] -> value; the operations are those of `assay.verifiers.split.operations`"""
+    GET = 4
+    """name -> value of that module global"""
+    SET = 5
+    """name, bin value -> None"""
+    DESCRIBE = 6
+    """handle of a class -> its description; handle of a function -> its description"""
+    NEXT = 7
+    """handle of an iterator, most items -> [items, state] (see `Iteration`)"""
+    START = 8
+    """handle of an awaitable -> number of the task that now runs it on the candidate's loop"""
+    PUMP = 9
+    """seconds, bin finished oracle awaitables -> [done tasks, oracle awaitables to run]"""
+    CANCEL = 10
+    """task number -> None"""
+    FIELDS = 11
+    """handle -> [fields that take part in a dataclass's comparison]"""
+    PLAIN = 12
+    """handle -> plain value of a builtin subclass"""
+
+
+class Say(IntEnum):
+    """What the candidate says."""
+
+    VALUE = 1
+    """bin value, then optionally: bin copied-back arguments, stdout, stderr"""
+    ERROR = 2
+    """bin exception, then the same"""
+    CALLBACK = 3
+    """operation name, handle of an oracle object, bin [args, kwargs]; the oracle answers VALUE or ERROR"""
+    LOADED = 4
+    """names, module name, error or None: the load report, first and once"""
+
+
+class Iteration(IntEnum):
+    """How a batch of items ended."""
+
+    MORE = 0
+    ENDED = 1
+
+
+class Code(IntEnum):
+    """Extension codes of values."""
+
+    TUPLE = 1
+    SET = 2
+    FROZENSET = 3
+    INTEGER = 4
+    COMPLEX = 5
+    SINGLETON = 6
+    STDLIB = 7
+    NAMED = 8
+    EXCEPTION = 9
+    ARRAY = 10
+    SCALAR = 11
+    FRAME = 12
+    GRAPH = 16
+    NODE = 17
+    KNOWN = 18
+    OBJECT = 32
+    """A candidate's object: handle, handle of its class, plain value or None."""
+    CLASS = 33
+    """A candidate's class: handle."""
+    FUNCTION = 34
+    """A candidate's function: handle, name, is it a coroutine function."""
+    METHOD = 35
+    """A bound method of a candidate's object: bin object, name."""
+    FAULT = 36
+    """An instance of a candidate's exception class: handle, class handle, args, text, attributes, cause."""
+    PROMPT_CLASS = 37
+    """A class the prompt defines, by name."""
+    ORACLE = 38
+    """An oracle's object: handle, description of it."""
+    LIBRARY = 39
+    """A callable of an importable library, by name; only ever sent by the oracle."""
+
+
+FIRST_PORT_CODE = 32
