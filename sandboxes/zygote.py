@@ -1,7 +1,9 @@
 """The warm interpreter: imports what attempts need once, moves into the jail's file system, then forks hosts.
 
 Started by a worker as `python -P -s -m assay.sandboxes.zygote FD`. It has one thread, an empty environment and no
-secret: whatever is in its memory, a candidate may find. It runs nothing of a task or completion itself.
+secret: whatever is in its memory, a candidate may find. It runs nothing of a task or completion itself. It and its
+hosts end when their sockets do, that is with the worker, however that ends (a parent-death signal would not do: it
+fires when the *thread* that started the process ends).
 """
 
 import gc
@@ -25,7 +27,6 @@ FIRST_HOST_UID = 100_000
 
 def main(arguments: Sequence[str]) -> int:
     """Serve the control socket whose descriptor is the one argument."""
-    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     control = socket.socket(fileno=int(arguments[0]))
     received = wire.receive(control)
     if received is None:

@@ -1,0 +1,65 @@
+"""When a worker dies, everything it started dies with it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from assay.sandboxes.local import LocalPool
+
+WORKER = """
+from assay.sandboxes.local import open_pool
+from assay.schema import Limits
+from assay.settings import Settings
+from assay.verifiers.run import RunTask, RunVerifier
+pool = open_pool(Settings(slots=1))
+with pool.slot() as slot:
+    source = "import os, time\\nfor _ in range(3): os.fork()\\nprint('up', flush=True)\\ntime.sleep(600)"
+    print("judging", flush=True)
+    RunVerifier().judge(RunTask(id="t", verifier="run", limits=Limits(wall_s=600)), source, slot)
+"""
+
+
+def descendants(root: int) -> set[int]:
+    """Return the processes below `root`."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {root}
+
+
+def wait_until(condition: object, deadline_s: float = 20) -> None:
+    """Wait until `condition()` is true."""
+    assert callable(condition)
+    end = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come true in time"
+        time.sleep(0.02)
+
+
+@pytest.mark.usefixtures("pool")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_jails_end_with_their_worker(number: signal.Signals, pool: LocalPool) -> None:
+    """A worker that is killed in mid-attempt leaves no warm interpreter, host or child."""
+    del pool
+    worker = subprocess.Popen([sys.executable, "-c", WORKER], stdout=subprocess.PIPE)
+    assert worker.stdout is not None
+    worker.stdout.readline()
+    wait_until(lambda: len(descendants(worker.pid)) >= 10)  # interpreter, host and eight processes of the program
+    below = descendants(worker.pid)
+
+    worker.send_signal(number)
+    worker.wait()
+    worker.stdout.close()
+
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in below))
