@@ -36,7 +36,6 @@ _VARIANTS: Mapping[str, Variant] = {
     "sample_std_eps_1e_4": adv.grpo,
     "sample_std_eps_1e_6": lambda rewards, groups: adv.grpo(rewards, groups, epsilon=1e-6),
     "population_std_eps_1e_4": lambda rewards, groups: adv.grpo(rewards, groups, ddof=0),
-    "eps_0": lambda rewards, groups: adv.grpo(rewards, groups, epsilon=0.0),
     "trl": adv.grpo,
     "drop_attempt": adv.grpo,
     "counted_as_zero_reward": _zero_for_missing,

@@ -11,7 +11,7 @@ from assay.cli.conformity.hacks import check_hack
 from assay.cli.conformity.honest import check_honest
 from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.lines import FamilyLine, HackLine, HonestLine, Line, read_line
-from assay.cli.inputs import read_objects
+from assay.cli.inputs import Document, read_objects
 from assay.errors import InvalidRequest
 
 
@@ -65,7 +65,7 @@ def check_line(line: Line, judge: Judge) -> list[str]:
             assert_never(line)
 
 
-def _entry(document: object, path: str) -> Entry:
+def _entry(document: Document, path: str) -> Entry:
     try:
         line = read_line(document, path=path)
     except InvalidRequest as error:

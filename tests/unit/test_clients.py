@@ -1,0 +1,409 @@
+"""Both clients: what they send, what they retry, how they resume, which exceptions come of which answers."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+
+from assay.clients import calls
+from assay.clients.async_client import AsyncClient
+from assay.clients.client import Client
+from assay.clients.retries import RetryPolicy, Tries
+from assay.errors import (
+    InvalidRequest,
+    NotFound,
+    QueueFull,
+    RequestError,
+    ServiceUnavailable,
+    TooLarge,
+    Unauthorized,
+)
+from assay.outcomes import Outcome
+from assay.schema import Result, Timing, Usage
+
+Value = TypeVar("Value")
+URL = "http://assay.test"
+
+
+def result(seq: int, index: int | None = None) -> Result:
+    """One result; `seq` counts from 1 in order of completion."""
+    return Result(
+        batch_id="b", seq=seq, index=seq - 1 if index is None else index, task_id="t", attempt="0", group="t",
+        outcome=Outcome.PASSED, reward=1.0, passed=(1,), tests=(), terms={}, steps=(), message="", stdout="",
+        stderr="", exit_code=None, usage=Usage(), timing=Timing(), verifier="python", versions={}, sandbox="local",
+        cached=False, flags=(), metadata={},
+    )  # fmt: skip
+
+
+def line(one: Result) -> bytes:
+    """The result as the service streams it."""
+    return one.model_dump_json().encode() + b"\n"
+
+
+class FakeService:
+    """Answers requests from a script, and remembers them; the last step is played again and again."""
+
+    def __init__(self, *steps: httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]) -> None:
+        self.steps = list(steps)
+        self.requests: list[httpx.Request] = []
+        self.pauses: list[float] = []
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        """Play the next step."""
+        self.requests.append(request)
+        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
+        if isinstance(step, Exception):
+            raise step
+        return step if isinstance(step, httpx.Response) else step(request)
+
+    def client(self, **options: Any) -> Client:
+        """A client of this service whose pauses are noted, not slept."""
+        return Client(URL, transport=httpx.MockTransport(self.answer), sleep=self.pauses.append, **options)
+
+    def document(self, number: int = -1) -> Any:
+        """The JSON body of one request."""
+        request = self.requests[number]
+        body = request.content
+        return json.loads(gzip.decompress(body) if request.headers.get("Content-Encoding") == "gzip" else body)
+
+
+class CutStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body that breaks off."""
+
+    def __init__(self, *parts: bytes) -> None:
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._parts
+        raise httpx.RemoteProtocolError("peer closed connection")
+
+    async def __aiter__(self) -> Any:
+        for part in self._parts:
+            yield part
+        raise httpx.RemoteProtocolError("peer closed connection")
+
+
+def accepted(total: int = 1) -> httpx.Response:
+    """The answer to a batch."""
+    return httpx.Response(202, json={"batch_id": "b", "state": "queued", "total": total, "new_field": 1})
+
+
+def status(done: int, total: int) -> httpx.Response:
+    """The answer to a status request."""
+    return httpx.Response(200, json={"batch_id": "b", "state": "running", "total": total, "done": done})
+
+
+def problem(code: int, **fields: str) -> httpx.Response:
+    """A refusal with its problem document."""
+    return httpx.Response(code, json={"type": "x", "title": "t", "status": code, "detail": "why", **fields})
+
+
+def test_submit_sends_tasks_attempts_and_a_key() -> None:
+    """A batch carries an idempotency key of its own and the bearer key."""
+    service = FakeService(accepted())
+
+    got = service.client(api_key="secret").submit([{"id": "t"}], [{"task_id": "t", "completion": "\ud83d"}])
+
+    assert (got.batch_id, got.total) == ("b", 1)
+    assert service.document() == {"tasks": [{"id": "t"}], "attempts": [{"task_id": "t", "completion": "\ud83d"}]}
+    assert service.requests[0].headers["Authorization"] == "Bearer secret"
+    assert len(service.requests[0].headers["Idempotency-Key"]) >= 16
+
+
+def test_large_bodies_are_compressed() -> None:
+    """A body of some size goes as gzip and arrives whole."""
+    service = FakeService(accepted())
+
+    service.client().submit([], [{"task_id": "t", "completion": "x" * 200_000}])
+
+    assert service.requests[0].headers["Content-Encoding"] == "gzip"
+    assert len(service.requests[0].content) < 10_000
+    assert len(service.document()["attempts"][0]["completion"]) == 200_000
+
+
+def test_a_repeated_submit_keeps_its_key() -> None:
+    """A retry after a lost answer is the same batch for the service."""
+    service = FakeService(httpx.ConnectError("refused"), httpx.ReadError("lost"), accepted())
+
+    service.client().submit([], [])
+
+    keys = {request.headers["Idempotency-Key"] for request in service.requests}
+    assert len(service.requests) == 3
+    assert len(keys) == 1
+
+
+def test_two_submits_have_two_keys() -> None:
+    """Handing in the same batch twice on purpose makes two batches."""
+    service = FakeService(accepted())
+
+    for _ in range(2):
+        service.client().submit([], [])
+
+    assert service.requests[0].headers["Idempotency-Key"] != service.requests[1].headers["Idempotency-Key"]
+
+
+@pytest.mark.parametrize("code", [429, 502, 503, 504])
+def test_busy_answers_are_retried_after_what_the_service_says(code: int) -> None:
+    """Retry-After is a lower bound of the pause."""
+    service = FakeService(httpx.Response(code, headers={"Retry-After": "7"}), accepted())
+
+    service.client().submit([], [])
+
+    assert len(service.requests) == 2
+    assert service.pauses[0] >= 7
+
+
+def test_patience_ends() -> None:
+    """When the policy's patience is used up the last fault is raised."""
+    service = FakeService(httpx.Response(429, headers={"Retry-After": "9"}, json={"detail": "full"}))
+    client = service.client(retry=RetryPolicy(patience_s=8))
+
+    with pytest.raises(QueueFull, match="full") as caught:
+        client.submit([], [])
+
+    assert caught.value.retry_after_s == 9
+    assert len(service.requests) == 1
+
+
+def test_an_unreachable_service_is_named() -> None:
+    """The exception says which service and why."""
+    service = FakeService(httpx.ConnectError("refused"))
+
+    with pytest.raises(ServiceUnavailable, match=r"assay\.test.*refused"):
+        service.client(retry=RetryPolicy(patience_s=0)).submit([], [])
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (400, RequestError),
+        (401, Unauthorized),
+        (404, NotFound),
+        (413, TooLarge),
+        (415, RequestError),
+        (422, InvalidRequest),
+        (500, ServiceUnavailable),
+    ],
+)
+def test_refusals_become_exceptions(code: int, kind: type[Exception]) -> None:
+    """Each status has its exception, raised at once."""
+    service = FakeService(problem(code))
+
+    with pytest.raises(kind, match="why"):
+        service.client().status("b")
+
+    assert len(service.requests) == 1
+
+
+def test_refusals_keep_path_and_fix() -> None:
+    """The problem document's path and fix reach the caller."""
+    service = FakeService(problem(422, path="attempts[3].completion", fix="send text"))
+
+    with pytest.raises(InvalidRequest) as caught:
+        service.client().submit([], [])
+
+    assert (caught.value.path, caught.value.fix) == ("attempts[3].completion", "send text")
+
+
+def test_answers_without_a_problem_document_are_told_by_status() -> None:
+    """A proxy's HTML page does not hide what happened."""
+    service = FakeService(httpx.Response(500, text="<html>oops</html>"))
+
+    with pytest.raises(ServiceUnavailable, match="500"):
+        service.client().status("b")
+
+
+def test_answers_of_another_kind_are_refused() -> None:
+    """A success that is not what the API promises is a fault of the service."""
+    service = FakeService(httpx.Response(200, json={"hello": 1}))
+
+    with pytest.raises(ServiceUnavailable, match="BatchStatus"):
+        service.client().status("b")
+
+
+def test_a_cut_stream_is_resumed_without_loss_or_doubles() -> None:
+    """After a break, and after a line cut in two, results go on behind the last whole one."""
+    second = line(result(2))
+    service = FakeService(
+        httpx.Response(200, stream=CutStream(line(result(1)), second[: len(second) // 2])),
+        status(2, 3),
+        httpx.Response(200, content=line(result(1)) + second + line(result(3))),
+        status(3, 3),
+    )
+
+    got = list(service.client().iter_results("b"))
+
+    assert [one.seq for one in got] == [1, 2, 3]
+    assert [request.url.params.get("after") for request in service.requests[::2]] == ["0", "1"]
+
+
+def test_a_stream_that_ends_early_is_asked_for_again() -> None:
+    """A clean end before the batch is complete is not the end."""
+    service = FakeService(
+        httpx.Response(200, content=line(result(1))),
+        status(1, 2),
+        httpx.Response(200, content=line(result(2))),
+        status(2, 2),
+    )
+
+    assert [one.seq for one in service.client().iter_results("b")] == [1, 2]
+
+
+def test_a_stream_without_progress_is_given_up() -> None:
+    """A service that never delivers is not asked for ever."""
+    service = FakeService(lambda request: status(0, 2) if request.url.path.endswith("/b") else httpx.Response(200))
+
+    with pytest.raises(ServiceUnavailable, match="before the batch was complete"):
+        list(service.client(retry=RetryPolicy(patience_s=-1)).iter_results("b"))
+
+
+def test_following_an_unknown_batch_raises() -> None:
+    """The service's refusal of the stream reaches the caller."""
+    service = FakeService(problem(404))
+
+    with pytest.raises(NotFound):
+        list(service.client().iter_results("nowhere"))
+
+
+def test_results_after_a_seq_can_be_asked_for() -> None:
+    """`after` skips what the caller knows."""
+    service = FakeService(httpx.Response(200, content=line(result(5))), status(5, 5))
+
+    assert [one.seq for one in service.client().iter_results("b", after=4)] == [5]
+    assert service.requests[0].url.params["after"] == "4"
+    assert service.requests[0].url.params["follow"] == "true"
+
+
+def test_run_returns_results_in_input_order() -> None:
+    """Submit and wait: results by index, whatever finished first."""
+    body = line(result(1, index=1)) + line(result(2, index=0))
+    service = FakeService(accepted(2), httpx.Response(200, content=body), status(2, 2))
+
+    assert [one.index for one in service.client().run([], [])] == [0, 1]
+
+
+def test_score_one_sends_a_pair() -> None:
+    """One completion goes as a pair and comes back as one result."""
+    service = FakeService(httpx.Response(200, json={"results": [result(1).model_dump(mode="json")]}))
+
+    got = service.client().score_one({"id": "t"}, "code")
+
+    assert got.reward == 1.0
+    assert service.document() == {"task": {"id": "t"}, "completion": "code"}
+
+
+def test_score_returns_all_results() -> None:
+    """A small batch comes back as a list."""
+    rows = [result(n).model_dump(mode="json") for n in (1, 2)]
+    service = FakeService(httpx.Response(200, json={"results": rows}))
+
+    assert [one.seq for one in service.client().score([], [])] == [1, 2]
+
+
+def test_cancel_names_what_to_cancel() -> None:
+    """Without choice the batch is deleted; else groups and attempts are named."""
+    service = FakeService(httpx.Response(200, json={}))
+    client = service.client()
+
+    client.cancel("b/1")
+    client.cancel("b", groups=["g"], attempts=[3])
+
+    assert (service.requests[0].method, service.requests[0].url.raw_path) == ("DELETE", b"/v1/batches/b%2F1")
+    assert service.requests[1].url.path == "/v1/batches/b/cancel"
+    assert service.document() == {"groups": ["g"], "attempts": [3]}
+
+
+def test_nan_is_refused_before_it_is_sent() -> None:
+    """JSON knows no NaN: the caller hears it from the client."""
+    service = FakeService(accepted())
+
+    with pytest.raises(InvalidRequest, match="not JSON"):
+        service.client().submit([{"id": "t", "metadata": {"x": float("nan")}}], [])
+
+    assert service.requests == []
+
+
+def test_pauses_grow_with_jitter_up_to_their_bound() -> None:
+    """Pauses double up to the longest; luck halves them at most."""
+    policy = RetryPolicy(first_s=1, longest_s=4, patience_s=100)
+
+    pauses = [policy.pause_s(failures, 0, 0, luck=1.0) for failures in (1, 2, 3, 9)]
+
+    assert pauses == [1, 2, 4, 4]
+    assert policy.pause_s(3, 0, 0, luck=0.0) == 2
+    assert policy.pause_s(3, 99, 0, luck=0.0) is None
+
+
+@pytest.mark.parametrize("header", ["soon", "nan", "-5", "", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_senseless_retry_after_counts_as_none(header: str) -> None:
+    """Only a number of seconds counts."""
+    tries = Tries(RetryPolicy(first_s=1), luck=lambda: 0.0)
+
+    assert tries.after_answer(503, {"Retry-After": header}, b"") == 0.5
+
+
+def run_async(steps: list[Any], use: Callable[[AsyncClient], Any]) -> tuple[Any, FakeService]:
+    """Run `use` with an async client of a scripted service."""
+    service = FakeService(*steps)
+
+    async def pause(seconds: float) -> None:
+        service.pauses.append(seconds)
+
+    async def main() -> Any:
+        async with AsyncClient(URL, transport=httpx.MockTransport(service.answer), sleep=pause) as client:
+            return await use(client)
+
+    return asyncio.run(main()), service
+
+
+def test_the_async_client_runs_a_batch() -> None:
+    """Submit with a retry, a cut stream, a resume: the same as in the sync client."""
+    steps = [
+        httpx.Response(503),
+        accepted(2),
+        httpx.Response(200, stream=CutStream(line(result(1, index=1)))),
+        status(1, 2),
+        httpx.Response(200, content=line(result(2, index=0))),
+        status(2, 2),
+    ]
+
+    got, service = run_async(steps, lambda client: client.run([{"id": "t"}], []))
+
+    assert [one.index for one in got] == [0, 1]
+    assert len(service.pauses) == 2
+
+
+def test_the_async_client_scores_cancels_and_lists() -> None:
+    """Every other call is there too."""
+    rows = [result(1).model_dump(mode="json")]
+
+    scored, _ = run_async([httpx.Response(200, json={"results": rows})], lambda client: client.score_one({}, "x"))
+    listed, _ = run_async(
+        [httpx.Response(200, json={"verifiers": [{"name": "python", "version": "1"}]})],
+        lambda client: client.verifiers(),
+    )
+    _, cancelled = run_async([httpx.Response(200, json={})], lambda client: client.cancel("b"))
+
+    assert scored.reward == 1.0
+    assert [verifier.name for verifier in listed] == ["python"]
+    assert cancelled.requests[0].method == "DELETE"
+
+
+def test_both_clients_offer_the_same() -> None:
+    """No method exists on one client alone."""
+
+    def offered(kind: type[object]) -> set[str]:
+        return {name for name in vars(kind) if not name.startswith("_")}
+
+    assert offered(Client) == offered(AsyncClient)
+
+
+def test_stored_tasks_are_put_under_their_id() -> None:
+    """A task goes to its own address."""
+    call = calls.store_task({"id": "a b/c"})
+
+    assert (call.method, call.path) == ("PUT", "/v1/tasks/a%20b%2Fc")
