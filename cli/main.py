@@ -34,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return Exit.OK
+    except ModuleNotFoundError as error:
+        print(f"assay: {error.name} is not installed (pip install 'assay[service]')", file=sys.stderr)
+        return Exit.OUR_FAULT
     except AssayError as error:
         print(f"assay: {explain(error)}", file=sys.stderr)
         return Exit.OUR_FAULT if isinstance(error, InfraFault) else Exit.REFUSED

@@ -20,7 +20,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to end; return the exit status."""
+    settings = settings_from(arguments)
     # Here, not at the top: the service's libraries are an extra that the other commands do without.
     from assay.service.serve import serve
 
-    return serve(settings_from(arguments))
+    return serve(settings)

@@ -17,12 +17,12 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Work until told to end; return the exit status."""
-    # Here, not at the top: the service's libraries are an extra that the other commands do without.
-    from assay.service.worker import run_worker
-
     settings = settings_from(arguments)
     if settings.redis_url is None:
         raise InvalidRequest(
             "a worker needs the service's Redis", path="redis_url", fix="set ASSAY_REDIS_URL, or use `assay serve`"
         )
+    # Here, not at the top: the service's libraries are an extra that the other commands do without.
+    from assay.service.worker import run_worker
+
     return run_worker(settings, settings.redis_url.get_secret_value())

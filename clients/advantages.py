@@ -59,9 +59,7 @@ def median_centred(rewards: Rewards, groups: Groups = None) -> Floats:
     return _per_group(rewards, groups, lambda values: values - np.median(values))
 
 
-def pass_at_k(
-    rewards: Rewards, groups: Groups = None, *, epsilon: float = 1e-6, by_deviation: bool = True
-) -> Floats:
+def pass_at_k(rewards: Rewards, groups: Groups = None, *, epsilon: float = 1e-6, by_deviation: bool = True) -> Floats:
     """Move each group's best attempt only, by (best - second best) / (sample deviation + epsilon)."""
 
     def of_group(values: Floats) -> Floats:
@@ -97,9 +95,7 @@ def per_term(
     return total
 
 
-def weighted_total(
-    terms: Sequence[Mapping[str, float]], weights: Mapping[str, float] | None = None
-) -> Floats:
+def weighted_total(terms: Sequence[Mapping[str, float]], weights: Mapping[str, float] | None = None) -> Floats:
     """Return each attempt's weighted sum of terms: the reward to normalise when terms are summed first."""
     chosen = weights or {}
     return np.array([sum(chosen.get(name, 1.0) * value for name, value in row.items()) for row in terms])
@@ -120,9 +116,7 @@ def rewards_and_groups(results: Iterable[Result]) -> tuple[list[float | None], l
 def _parse(rewards: Rewards) -> Floats:
     values: Floats = np.array([np.nan if reward is None else reward for reward in rewards], dtype=np.float64)
     if np.any(np.abs(values[~np.isnan(values)]) > _LARGEST):
-        raise ValueError(
-            f"rewards must be finite and at most {_LARGEST:g} in size; give None where there is none"
-        )
+        raise ValueError(f"rewards must be finite and at most {_LARGEST:g} in size; give None where there is none")
     return values
 
 
@@ -146,7 +140,8 @@ def _differ(values: Floats) -> bool:
 
 
 def _centred(values: Floats) -> Floats:
-    return values - values.mean()
+    centred: Floats = values - values.mean()
+    return centred
 
 
 def _deviation(values: Floats, ddof: int) -> float:

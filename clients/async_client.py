@@ -35,9 +35,7 @@ class AsyncClient:
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
         headers = calls.authorization(api_key)
-        self._http = httpx.AsyncClient(
-            base_url=base_url, headers=headers, timeout=TIMEOUT, transport=transport
-        )
+        self._http = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=TIMEOUT, transport=transport)
 
     async def __aenter__(self) -> Self:
         return self
@@ -84,9 +82,7 @@ class AsyncClient:
 
     async def wait(self, batch_id: str) -> list[Result]:
         """Return all results of a batch in input order, once it is complete."""
-        return sorted(
-            [result async for result in self.iter_results(batch_id)], key=lambda result: result.index
-        )
+        return sorted([result async for result in self.iter_results(batch_id)], key=lambda result: result.index)
 
     async def run(
         self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
@@ -123,9 +119,7 @@ class AsyncClient:
         response = await self._http.send(self._request(calls.results(batch_id, following.after)), stream=True)
         try:
             if not response.is_success:
-                await self._sleep(
-                    tries.after_answer(response.status_code, response.headers, await response.aread())
-                )
+                await self._sleep(tries.after_answer(response.status_code, response.headers, await response.aread()))
                 return
             async for line in response.aiter_lines():
                 result = following.take(line)

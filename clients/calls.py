@@ -59,6 +59,15 @@ class Accepted(Answer):
     total: int
 
 
+class GroupStatus(Answer):
+    """How far one group of a batch is."""
+
+    attempts: int
+    done: int
+    scored: int = 0
+    mean_reward: float | None = None
+
+
 class BatchStatus(Answer):
     """How far a batch is."""
 
@@ -67,7 +76,10 @@ class BatchStatus(Answer):
     total: int
     done: int
     outcomes: Mapping[str, int] = {}
-    groups: Mapping[str, Any] | Sequence[Any] = ()
+    scored: int = 0
+    """Results with a reward."""
+    mean_reward: float | None = None
+    groups: Mapping[str, GroupStatus] = {}
 
 
 class VerifierInfo(Answer):
@@ -118,9 +130,7 @@ def status(batch_id: str) -> Call:
 
 def results(batch_id: str, after: int) -> Call:
     """Build the request for results as they finish, from the one after `after`."""
-    return Call(
-        "GET", f"/v1/batches/{_segment(batch_id)}/results.jsonl", {"after": str(after), "follow": "true"}
-    )
+    return Call("GET", f"/v1/batches/{_segment(batch_id)}/results.jsonl", {"after": str(after), "follow": "true"})
 
 
 def cancel(batch_id: str, groups: Sequence[str] | None, attempts: Sequence[int] | None) -> Call:
@@ -155,9 +165,7 @@ def read(model: type[AnswerModel], body: bytes) -> AnswerModel:
         return model.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise ServiceUnavailable(
-            f"the answer is not a {model.__name__}: {first['msg']} at {first['loc']}"
-        ) from error
+        raise ServiceUnavailable(f"the answer is not a {model.__name__}: {first['msg']} at {first['loc']}") from error
 
 
 def read_scored(body: bytes) -> list[Result]:
@@ -175,9 +183,7 @@ def refusal(status_code: int, body: bytes, retry_after: str | None) -> AssayErro
     problem = _problem(body)
     detail = str(problem.get("detail") or problem.get("title") or f"HTTP status {status_code}")
     if status_code == 429:
-        return QueueFull(
-            detail, retry_after_s=int(retry_after) if retry_after and retry_after.isdigit() else 1
-        )
+        return QueueFull(detail, retry_after_s=int(retry_after) if retry_after and retry_after.isdigit() else 1)
     if 400 <= status_code < 500:
         kind = _REFUSALS.get(status_code, RequestError)
         return kind(detail, path=str(problem.get("path") or ""), fix=str(problem.get("fix") or ""))

@@ -1,0 +1,133 @@
+"""The command line itself: commands, refusals, exit statuses, settings."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.cli.demo import WORKED_EXAMPLE, advantage_lines
+from assay.cli.doctor import finding_lines
+from assay.cli.exits import Exit
+from assay.cli.inputs import read_batch
+from assay.cli.main import build_parser, explain, main
+from assay.cli.options import settings_from
+from assay.errors import InvalidRequest, SandboxFault
+from assay.outcomes import Outcome
+from assay.sandboxes.probe import Finding
+from assay.schema import Attempt, BatchOptions, TaskBase, Verdict
+from assay.verifiers.evaluate import Evaluation
+from assay.verifiers.results import Place, build_result
+
+CASES = Path(__file__).parents[1] / "cases"
+COMMANDS = ("serve", "worker", "score", "check", "cases", "doctor", "verifiers", "demo")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`assay COMMAND --help` prints what it does."""
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+
+    assert caught.value.code == 0
+    assert f"usage: assay {command}" in capsys.readouterr().out
+
+
+def test_no_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a command the usage is printed and the status is 2."""
+    with pytest.raises(SystemExit) as caught:
+        main([])
+
+    assert caught.value.code == Exit.REFUSED
+    assert "usage: assay" in capsys.readouterr().err
+
+
+def test_a_refusal_is_one_line_with_place_and_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bad input ends with status 2 and says where, what and what to do."""
+    status = main(["score", str(tmp_path / "nowhere.json"), str(tmp_path / "none.jsonl")])
+
+    assert status == Exit.REFUSED
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("assay: ")
+    assert "nowhere.json" in line
+    assert "check the path" in line
+
+
+def test_faults_are_explained_with_path_and_fix() -> None:
+    """A refusal shows path and fix, any other fault its message."""
+    assert explain(InvalidRequest("bad", path="tasks[0]", fix="mend it")) == "tasks[0]: bad (mend it)"
+    assert explain(SandboxFault("no jail")) == "no jail"
+
+
+def test_a_worker_needs_a_redis(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`assay worker` without a Redis says which setting is missing."""
+    monkeypatch.delenv("ASSAY_REDIS_URL", raising=False)
+
+    assert main(["worker"]) == Exit.REFUSED
+    assert "ASSAY_REDIS_URL" in capsys.readouterr().err
+
+
+def test_options_win_over_the_environment_and_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Command line, then ASSAY_* variables, then the file."""
+    file = tmp_path / "assay.toml"
+    file.write_text('slots = 1\nport = 1111\nworkers = 7\nhost = "127.0.0.9"\n')
+    monkeypatch.setenv("ASSAY_SLOTS", "2")
+    monkeypatch.setenv("ASSAY_PORT", "2222")
+    parsed = build_parser().parse_args(["serve", "--config", str(file), "--slots", "3", "--insecure"])
+
+    settings = settings_from(parsed)
+
+    assert (settings.slots, settings.port, settings.workers, settings.host) == (3, 2222, 7, "127.0.0.9")
+    assert settings.insecure is True
+
+
+def test_a_senseless_option_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """The refusal names the setting."""
+    assert main(["serve", "--slots", "-1"]) == Exit.REFUSED
+    assert "slots" in capsys.readouterr().err
+
+
+def test_insecure_is_off_unless_asked_for() -> None:
+    """Leaving the option out leaves the setting alone."""
+    assert settings_from(build_parser().parse_args(["serve"])).insecure is False
+
+
+def test_the_demo_scores_the_worked_example_as_published() -> None:
+    """What the demo sends is the worked example's own files."""
+    folder = CASES / "worked-example"
+
+    assert read_batch(folder / "task.json", folder / "group.jsonl", None) == WORKED_EXAMPLE
+
+
+def test_the_demo_shows_both_deviations() -> None:
+    """Rewards 0, 0.5, 1, 0.5 show -1.41, 0, 1.41, 0 in the population's column."""
+    task = TaskBase(id="t")
+    results = [
+        build_result(
+            Place("b", index, "ABCD"[index]),
+            task,
+            Attempt(task_id="t", completion=""),
+            Evaluation(Verdict(outcome=Outcome.FAILED, reward=reward), 0.0, "fake", "1"),
+            BatchOptions(),
+        )
+        for index, reward in enumerate([0.0, 0.5, 1.0, 0.5])
+    ]
+
+    lines = advantage_lines(results)
+
+    assert [line.split()[-1] for line in lines[1:]] == ["-1.41", "0.00", "1.41", "0.00"]
+
+
+def test_findings_come_with_their_fix() -> None:
+    """What is missing is followed by how to get it; what is there is not."""
+    findings = [
+        Finding("kernel", True, "Linux", "unneeded"),
+        Finding("groups", None, "absent", "delegate them"),
+        Finding("jail", False, "no namespaces", "allow unshare"),
+    ]
+
+    assert [line.split() for line in finding_lines(findings)] == [
+        ["ok", "kernel:", "Linux"],
+        ["absent", "groups:", "absent"],
+        ["->", "delegate", "them"],
+        ["MISSING", "jail:", "no", "namespaces"],
+        ["->", "allow", "unshare"],
+    ]

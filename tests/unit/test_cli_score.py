@@ -1,0 +1,316 @@
+"""`assay score` and `assay check`: files in, typed jobs, results in order, summaries and exit statuses."""
+
+import gzip
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli import check
+from assay.cli.check import Standing, standing_of
+from assay.cli.datasets import Dataset
+from assay.cli.exits import Exit
+from assay.cli.inputs import Batch, read_batch, read_objects
+from assay.cli.local import Scorer, build_jobs, in_input_order
+from assay.cli.progress import Progress
+from assay.cli.score import exit_status
+from assay.cli.tally import Tally
+from assay.errors import InvalidRequest
+from assay.outcomes import Outcome
+from assay.sandboxes.fakes import FakeSlot
+from assay.sandboxes.pool import SlotPool
+from assay.schema import BatchOptions, Result
+from assay.verifiers.evaluate import Evaluator
+from assay.verifiers.fakes import ScriptedVerifier
+from assay.verifiers.registry import Registry
+
+
+@pytest.fixture
+def scorer() -> Scorer:
+    """A scorer over scripted verifiers and two fake slots."""
+    registry = Registry([ScriptedVerifier("python"), ScriptedVerifier("run")])
+    return Scorer(registry, Evaluator(registry, SlotPool([FakeSlot(), FakeSlot()])), 2)
+
+
+def score(scorer: Scorer, tasks: Sequence[Any], attempts: Sequence[Any], **options: Any) -> list[Result]:
+    """Score documents and return results in input order."""
+    jobs = build_jobs(scorer.registry, Batch(tuple(tasks), tuple(attempts)))
+    return list(in_input_order(scorer.score(jobs, BatchOptions(**options))))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"id": "a"}', '[{"id": "a"}]', '{"id": "a"}\n', '\ufeff{"id": "a"}\n\n', '{\n  "id": "a"\n}'],
+)
+def test_objects_arrays_and_lines_are_told_by_content(tmp_path: Path, text: str) -> None:
+    """The file's name does not matter, its content does."""
+    file = tmp_path / "tasks"
+    file.write_text(text, encoding="utf-8")
+
+    assert read_objects(file) == [{"id": "a"}]
+
+
+def test_json_lines_may_be_gzipped(tmp_path: Path) -> None:
+    """A gzip file is read as what is in it."""
+    file = tmp_path / "tasks.jsonl.gz"
+    file.write_bytes(gzip.compress(b'{"id": "a"}\n{"id": "b"}\n'))
+
+    assert [row["id"] for row in read_objects(file)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("data", [b"[1]", b'{"id": "a"}\n{broken}\n', b"\xff\xfe", b"\x1f\x8bnot gzip"])
+def test_files_that_are_not_json_objects_are_refused(tmp_path: Path, data: bytes) -> None:
+    """The refusal names the file."""
+    file = tmp_path / "bad.jsonl"
+    file.write_bytes(data)
+
+    with pytest.raises(InvalidRequest) as caught:
+        read_objects(file)
+
+    assert "bad.jsonl" in caught.value.path
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    """The refusal names the file and the reason."""
+    with pytest.raises(InvalidRequest, match="cannot read"):
+        read_objects(tmp_path / "nowhere.json")
+
+
+def test_humaneval_rows_become_check_tasks() -> None:
+    """Prompt, entry point, check code and gold are mapped; the rest is left out."""
+    row = {
+        "task_id": "HumanEval/0", "prompt": "def f(x):\n", "entry_point": "f",
+        "canonical_solution": "    return x\n", "test": "def check(candidate): ...", "language": "python",
+    }  # fmt: skip
+
+    assert Dataset.HUMANEVAL.task(row, path="p") == {
+        "id": "HumanEval/0", "prompt": "def f(x):\n", "entry_point": "f",
+        "test_code": "def check(candidate): ...", "gold": "    return x\n",
+    }  # fmt: skip
+
+
+def test_mbpp_comes_in_two_forms() -> None:
+    """mxeval's rows are like HumanEval's; Google's hold asserts in a list, with imports before them."""
+    mxeval = {"task_id": "MBPP/1", "prompt": "p", "entry_point": "f", "canonical_solution": "g", "test": "t"}
+    google = {"task_id": 2, "text": "Write f", "code": "g", "test_list": ["assert f()"], "test_setup_code": "import re"}
+
+    assert Dataset.MBPP.task(mxeval, path="p")["test_code"] == "t"
+    assert Dataset.MBPP.task(google, path="p") == {
+        "id": "2", "prompt": "Write f", "tests": ["import re\nassert f()"], "style": "assert", "gold": "g",
+    }  # fmt: skip
+
+
+def test_a_row_of_another_format_is_refused() -> None:
+    """The refusal names the missing field and its place."""
+    with pytest.raises(InvalidRequest, match="'test'") as caught:
+        Dataset.HUMANEVAL.task({"task_id": "a", "prompt": "", "entry_point": "f"}, path="file[3]")
+
+    assert caught.value.path == "file[3].test"
+
+
+def test_without_attempts_golds_are_scored(tmp_path: Path) -> None:
+    """Every task's gold is one attempt; a task without one is refused."""
+    file = tmp_path / "tasks.jsonl"
+    file.write_text('{"id": "a", "gold": "g"}\n{"id": "b", "canonical_solution": "h"}\n')
+
+    batch = read_batch(file, None, None)
+
+    assert [(row["task_id"], row["completion"]) for row in batch.attempts] == [("a", "g"), ("b", "h")]
+    file.write_text('{"id": "c"}')
+    with pytest.raises(InvalidRequest, match="no gold"):
+        read_batch(file, None, None)
+
+
+def test_completions_of_a_data_set_keep_only_our_fields(tmp_path: Path) -> None:
+    """Other tools' fields in a completions file do not make it invalid."""
+    tasks, attempts = tmp_path / "t", tmp_path / "a"
+    tasks.write_text('{"task_id": "T/0", "prompt": "", "entry_point": "f", "test": ""}')
+    attempts.write_text('{"task_id": "T/0", "completion": "c", "result": "passed", "attempt": 3}')
+
+    batch = read_batch(tasks, attempts, Dataset.HUMANEVAL)
+
+    assert batch.attempts == ({"task_id": "T/0", "completion": "c", "attempt": 3},)
+
+
+def test_results_are_in_input_order_with_seq_of_completion(scorer: Scorer) -> None:
+    """`index` follows the input, `seq` numbers the results without gaps."""
+    results = score(scorer, [{"id": "t"}], [{"id": "t", "completion": "right"} for _ in range(20)])
+
+    assert [result.index for result in results] == list(range(20))
+    assert sorted(result.seq for result in results) == list(range(1, 21))
+    assert [result.attempt for result in results] == [str(n) for n in range(20)]
+    assert {result.group for result in results} == {"t"}
+
+
+def test_labels_groups_and_metadata_are_the_attempts_own(scorer: Scorer) -> None:
+    """What the attempt names is handed back."""
+    attempt = {
+        "task_id": "t", "completion": "wrong", "attempt": "A", "group": "g", "truncated": True, "metadata": {"k": 1},
+    }  # fmt: skip
+
+    (result,) = score(scorer, [{"id": "t"}], [attempt])
+
+    assert (result.attempt, result.group, result.metadata) == ("A", "g", {"k": 1})
+    assert result.flags == ("truncated",)
+    assert result.reward == 0.0
+
+
+def test_masked_truncated_attempts_have_no_reward(scorer: Scorer) -> None:
+    """`mask_truncated` makes the reward of a truncated attempt null."""
+    attempt = {"task_id": "t", "completion": "right", "truncated": True}
+
+    (result,) = score(scorer, [{"id": "t"}], [attempt], mask_truncated=True)
+
+    assert result.reward is None
+
+
+def test_output_of_passed_attempts_is_dropped_unless_kept(scorer: Scorer) -> None:
+    """`keep_output` keeps it."""
+    attempt = {"task_id": "t", "completion": json.dumps({"outcome": "passed", "reward": 1.0, "stdout": "x"})}
+
+    (dropped,) = score(scorer, [{"id": "t"}], [attempt])
+    (kept,) = score(scorer, [{"id": "t"}], [attempt], keep_output=True)
+
+    assert (dropped.stdout, kept.stdout) == ("", "x")
+
+
+@pytest.mark.parametrize(
+    ("tasks", "attempts", "path"),
+    [
+        ([{"id": "t"}, {"id": "t", "prompt": "other"}], [], "tasks[1].id"),
+        ([{"id": "t"}], [{"id": "u", "completion": ""}], "attempts[0].task_id"),
+        ([{"id": "t"}], [{"id": "t", "completion": None}], "attempts[0].completion"),
+        ([{"id": "t"}], [{"id": "t", "completion": "", "extra": 1}], "attempts[0].extra"),
+        ([{"verifier": "python"}], [], "tasks[0].id"),
+        ([{"id": "t", "verifier": "psychic"}], [], "tasks[0].verifier"),
+    ],
+)
+def test_inconsistent_batches_are_refused(scorer: Scorer, tasks: list[Any], attempts: list[Any], path: str) -> None:
+    """The refusal names the path of the fault."""
+    with pytest.raises(InvalidRequest) as caught:
+        build_jobs(scorer.registry, Batch(tuple(tasks), tuple(attempts)))
+
+    assert caught.value.path == path
+
+
+def test_equal_tasks_repeated_are_one_task(scorer: Scorer) -> None:
+    """The same task twice is no contradiction."""
+    task = {"id": "t", "prompt": "p"}
+
+    assert len(score(scorer, [task, task], [{"id": "t", "completion": "right"}])) == 1
+
+
+def test_stopping_early_cancels_the_rest(scorer: Scorer) -> None:
+    """A consumer that goes away leaves nothing running."""
+    jobs = build_jobs(scorer.registry, Batch(({"id": "t"},), tuple({"id": "t", "completion": "right"} for _ in "abc")))
+    results = scorer.score(jobs, BatchOptions())
+
+    next(results)
+    results.close()
+
+    assert list(results) == []
+
+
+def tally_of(*outcomes: Outcome) -> Tally:
+    """A tally of one attempt per outcome."""
+    tally = Tally()
+    for outcome in outcomes:
+        tally.outcomes[outcome] += 1
+    return tally
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "status"),
+    [
+        ([Outcome.PASSED, Outcome.FAILED, Outcome.NO_ANSWER], Exit.OK),
+        ([Outcome.PASSED, Outcome.TASK_ERROR], Exit.FOUND_FAULTS),
+        ([Outcome.TASK_ERROR, Outcome.INFRA_ERROR], Exit.OUR_FAULT),
+        ([Outcome.INCONCLUSIVE], Exit.OUR_FAULT),
+    ],
+)
+def test_exit_status_tells_rewards_from_faults(outcomes: list[Outcome], status: Exit) -> None:
+    """0 when every attempt has a reward, 1 when a task is at fault, 3 when we are."""
+    assert exit_status(tally_of(*outcomes)) == status
+
+
+def test_the_summary_shows_rewards_per_group(scorer: Scorer) -> None:
+    """Outcomes, the mean, and each group's rewards in input order."""
+    attempts = [{"id": "t", "completion": text} for text in ("right", "wrong")]
+    tally = Tally()
+    for result in score(scorer, [{"id": "t"}], attempts):
+        tally.add(result)
+
+    assert list(tally.lines()) == [
+        "2 attempts: passed 1, failed 1; mean reward 0.5000",
+        "  group t: rewards 1 0",
+    ]
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Yes."""
+        return True
+
+
+def test_progress_is_a_bar_on_a_terminal() -> None:
+    """The line is redrawn in place and ended once."""
+    stream = Terminal()
+    ticks = iter(range(100))
+    progress = Progress(2, stream, clock=lambda: float(next(ticks)))
+
+    progress.advance()
+    progress.advance()
+    progress.finish("passed 2")
+
+    assert stream.getvalue().count("\n") == 1
+    assert stream.getvalue().count("\r[") == 3
+    assert "2/2" in stream.getvalue()
+
+
+def test_progress_is_plain_lines_elsewhere() -> None:
+    """No control characters go to a file, and lines come seldom."""
+    stream = io.StringIO()
+    progress = Progress(1000, stream, clock=lambda: 0.0)
+
+    for _ in range(1000):
+        progress.advance()
+    progress.finish("passed 1000")
+
+    assert stream.getvalue().splitlines() == [stream.getvalue().strip()]
+    assert "\r" not in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("completion", "verifier", "standing"),
+    [
+        ("right", "python", Standing.SPLIT),
+        ("right", "run", Standing.PLAIN),
+        ("wrong", "python", Standing.BROKEN),
+        ('{"outcome": "infra_error"}', "python", Standing.UNDECIDED),
+    ],
+)
+def test_a_gold_says_how_its_task_is_judged(scorer: Scorer, completion: str, verifier: str, standing: Standing) -> None:
+    """Split, plain, broken or undecided."""
+    (result,) = score(scorer, [{"id": "t", "verifier": verifier}], [{"id": "t", "completion": completion}])
+
+    assert standing_of(result) == standing
+
+
+def test_a_shared_gold_is_told_by_its_flag(scorer: Scorer) -> None:
+    """`shared_oracle` marks a task whose tests share the candidate's jail."""
+    (result,) = score(scorer, [{"id": "t"}], [{"id": "t", "completion": "right"}])
+
+    assert standing_of(result.model_copy(update={"flags": ("shared_oracle",)})) == Standing.SHARED
+
+
+def test_check_tells_broken_from_undecided() -> None:
+    """A broken task is 1, a fault of ours 3, tasks without gold are no fault."""
+    assert check.exit_status({Standing.SPLIT: 3, Standing.NO_GOLD: 2}) == Exit.OK
+    assert check.exit_status({Standing.BROKEN: 1}) == Exit.FOUND_FAULTS
+    assert check.exit_status({Standing.BROKEN: 1, Standing.UNDECIDED: 1}) == Exit.OUR_FAULT
