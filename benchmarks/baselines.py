@@ -1,0 +1,104 @@
+"""Two ways to run the same programs without any isolation, to measure against.
+
+Run as a program of its own, so that the measured interpreter is small: `baselines.py fork|spawn CONCURRENCY COUNT`
+reads a JSON list of programs from standard input and prints {"seconds", "failed"} as JSON.
+"""
+
+import collections
+import heapq
+import itertools
+import json
+import math
+import os
+import re
+import string
+import struct
+import subprocess
+import sys
+import time
+import typing
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+WARM = (collections, heapq, itertools, math, re, string, typing)
+"""What most programs import: the forked interpreter has it already."""
+
+_TICKET = struct.Struct("I")
+
+
+def measure(kind: str, programs: Sequence[str], concurrency: int, count: int) -> float:
+    """Run a baseline in a fresh interpreter and return attempts per second."""
+    done = subprocess.run(
+        [sys.executable, __file__, kind, str(concurrency), str(count)],
+        input=json.dumps(programs),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    report = json.loads(done.stdout)
+    if report["failed"]:
+        raise SystemExit(f"{report['failed']} of {count} programs failed in the baseline {kind!r}")
+    return count / float(report["seconds"])
+
+
+def fork_all(programs: Sequence[str], forkers: int, count: int) -> int:
+    """Fork once per attempt from `forkers` warm processes and return how many attempts failed."""
+    reader, writer = os.pipe()
+    pids = [_start_forker(programs, reader, writer) for _ in range(forkers)]
+    os.close(reader)
+    for number in range(count):
+        os.write(writer, _TICKET.pack(number))
+    os.close(writer)
+    return sum(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids)
+
+
+def _start_forker(programs: Sequence[str], reader: int, writer: int) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    os.close(writer)
+    failed = 0
+    while ticket := os.read(reader, _TICKET.size):
+        failed += _run_forked(programs[_TICKET.unpack(ticket)[0] % len(programs)])
+    os._exit(min(failed, 255))
+
+
+def _run_forked(program: str) -> int:
+    pid = os.fork()
+    if pid:
+        return int(os.waitpid(pid, 0)[1] != 0)
+    try:
+        exec(compile(program, "program", "exec"), {"__name__": "program"})
+    except BaseException:  # noqa: BLE001 - the child must end here whatever the program did
+        os._exit(1)
+    os._exit(0)
+
+
+def spawn_all(programs: Sequence[str], concurrency: int, count: int) -> int:
+    """Start one `python file.py` per attempt and return how many failed."""
+    with TemporaryDirectory() as folder:
+        files = [Path(folder) / f"program{number}.py" for number in range(len(programs))]
+        for file, program in zip(files, programs, strict=True):
+            file.write_text(program, encoding="utf-8")
+
+        def run(number: int) -> int:
+            command = [sys.executable, str(files[number % len(files)])]
+            return int(subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode != 0)
+
+        with ThreadPoolExecutor(concurrency) as threads:
+            return sum(threads.map(run, range(count)))
+
+
+def main() -> None:
+    """Run one baseline as the command line says."""
+    kind, concurrency, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    programs = json.load(sys.stdin)
+    started = time.perf_counter()
+    failed = (fork_all if kind == "fork" else spawn_all)(programs, concurrency, count)
+    print(json.dumps({"seconds": time.perf_counter() - started, "failed": failed}))
+
+
+if __name__ == "__main__":
+    main()

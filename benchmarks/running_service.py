@@ -1,0 +1,97 @@
+"""A service of its own processes for a benchmark, and what they weigh."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+
+_START_S = 60.0
+_STOP_S = 30.0
+
+
+@dataclass(frozen=True)
+class RunningService:
+    """Where it listens, its first process, and its data folder."""
+
+    url: str
+    pid: int
+    folder: Path
+
+    def pss_mb(self) -> float:
+        """Return the proportional set size of every process of the service, in MB (2^20 bytes)."""
+        return sum(map(_pss_kb, self._pids())) / 1024
+
+    def _pids(self) -> set[int]:
+        """The process tree, and whatever else names the data folder (a Redis that left the tree)."""
+        parents = dict(_parents())
+        found = {self.pid, *(pid for pid in parents if str(self.folder) in _command(pid))}
+        while children := {pid for pid, parent in parents.items() if parent in found} - found:
+            found |= children
+        return found
+
+
+@contextmanager
+def running_service(*options: str) -> Iterator[RunningService]:
+    """Start `assay serve` with a private Redis in a folder of its own; end it at the end."""
+    with TemporaryDirectory(prefix="assay-bench-") as folder:
+        port = _free_port()
+        command = [sys.executable, "-m", "assay", "serve", "--port", str(port), "--data-dir", folder, *options]
+        process = subprocess.Popen(command)
+        try:
+            service = RunningService(f"http://127.0.0.1:{port}", process.pid, Path(folder))
+            _wait_ready(service.url, process)
+            yield service
+        finally:
+            process.terminate()
+            process.wait(_STOP_S)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_ready(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + _START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{url}/readyz").is_success:
+                return
+        except httpx.TransportError:
+            pass  # not listening yet
+        time.sleep(0.05)
+    raise SystemExit("the service did not become ready")
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue  # ended meanwhile
+            yield int(entry.name), int(stat.rpartition(")")[2].split()[1])
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _pss_kb(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

@@ -1,0 +1,162 @@
+"""Measures in one run what Assay costs beside two ways without isolation.
+
+  1. the whole HTTP path, isolation and split oracle included: one batch submitted, its results followed
+  2. the bare-fork limit: warm interpreter, fork, exec the same program, no isolation, one forker per core
+  3. one unisolated `python file.py` per attempt, as many at once as the service runs
+
+Then the latency of a one-attempt `POST /v1/score` beside `python -c pass`, the memory of the idle service, and how
+long a large batch takes to be accepted.
+
+  .venv/bin/python benchmarks/throughput.py [--attempts 492] [--rounds 3] [--humaneval FILE] [--json FILE]
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import httpx
+from baselines import measure
+from running_service import RunningService, running_service
+from workload import DEFAULT_FILE, Workload, load_workload
+
+from assay.clients import calls
+from assay.clients.client import Client
+from assay.outcomes import Outcome
+from assay.schema import BatchOptions
+
+CORES = len(os.sched_getaffinity(0))
+SLOTS = 2 * CORES
+UNCACHED = BatchOptions(cache=False)
+
+
+def main() -> None:
+    """Measure and print everything."""
+    arguments = _arguments()
+    workload = load_workload(arguments.humaneval)
+    print(f"{workload.name}; {arguments.attempts} attempts a round, {CORES} cores, {SLOTS} slots")
+    with running_service() as service, Client(service.url) as client:
+        idle_mb = service.pss_mb()
+        through_http(client, workload, SLOTS * 4)  # warm interpreters start with the first attempts
+        rates = _rounds(client, workload, arguments)
+        figures = {**rates, **latency(client, workload, arguments.calls), **memory(service, idle_mb)}
+        figures["accept_10000_s"] = acceptance_s(service, client, workload, 10_000)
+    _print_tail(figures)
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def through_http(client: Client, workload: Workload, count: int) -> float:
+    """Submit one batch, follow its results, and return attempts per second."""
+    started = time.perf_counter()
+    accepted = client.submit(workload.tasks, workload.attempts(count), options=UNCACHED)
+    outcomes = [result.outcome for result in client.iter_results(accepted.batch_id)]
+    took_s = time.perf_counter() - started
+    wrong = [outcome for outcome in outcomes if outcome is not Outcome.PASSED]
+    if wrong:
+        raise SystemExit(f"{len(wrong)} of {count} right programs were not passed: {sorted(set(wrong))}")
+    return count / took_s
+
+
+def latency(client: Client, workload: Workload, count: int) -> Mapping[str, float]:
+    """Time one-attempt scores one after the other, and starts of a Python that does nothing in between."""
+    scored, started = [], []
+    for attempt in range(count):
+        number = attempt % len(workload.tasks)
+        task, completion = workload.tasks[number], workload.completions[number]
+        scored.append(_timed(lambda t=task, c=completion: client.score_one(t, c)))  # type: ignore[misc]  # bound now
+        if attempt % 4 == 0:
+            started.append(_timed(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True)))
+    return {
+        "score_p50_ms": 1000 * statistics.median(scored),
+        "score_p99_ms": 1000 * quantile(scored, 0.99),
+        "python_c_pass_p50_ms": 1000 * statistics.median(started),
+    }
+
+
+def memory(service: RunningService, idle_mb: float) -> Mapping[str, float]:
+    """Return the service's memory before the first attempt and now, idle again."""
+    return {"pss_fresh_mb": idle_mb, "pss_idle_mb": service.pss_mb()}
+
+
+def acceptance_s(service: RunningService, client: Client, workload: Workload, count: int) -> float:
+    """Return the seconds between sending a ready-made batch and its acceptance; then cancel it."""
+    call = calls.submit(workload.tasks, workload.attempts(count), UNCACHED, None)
+    started = time.perf_counter()
+    answer = httpx.post(
+        service.url + call.path, headers=dict(call.headers), content=call.body, timeout=60.0
+    ).raise_for_status()
+    took_s = time.perf_counter() - started
+    client.cancel(answer.json()["batch_id"])
+    return took_s
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Return the value that `share` of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def _rounds(client: Client, workload: Workload, arguments: argparse.Namespace) -> Mapping[str, float]:
+    """Measure the three ways back to back, so that a busy machine disturbs them alike; medians over rounds."""
+    count = arguments.attempts
+    rows = []
+    for number in range(arguments.rounds):
+        http = through_http(client, workload, count)
+        fork = measure("fork", workload.programs, CORES, count)
+        spawn = measure("spawn", workload.programs, SLOTS, count)
+        rows.append((http, fork, spawn))
+        print(
+            f"round {number + 1}: http {http:.1f}/s, bare fork {fork:.1f}/s, python file.py {spawn:.1f}/s; "
+            f"http/fork {http / fork:.2f}, http/spawn {http / spawn:.2f}",
+            flush=True,
+        )
+    return {
+        "http_per_s": statistics.median(row[0] for row in rows),
+        "fork_per_s": statistics.median(row[1] for row in rows),
+        "spawn_per_s": statistics.median(row[2] for row in rows),
+        "http_to_fork": statistics.median(row[0] / row[1] for row in rows),
+        "http_to_spawn": statistics.median(row[0] / row[2] for row in rows),
+    }
+
+
+def _print_tail(figures: Mapping[str, float]) -> None:
+    print(
+        f"median: http {figures['http_per_s']:.1f}/s = {figures['http_to_fork']:.2f} of bare fork "
+        f"(at least 0.4, aim 0.5) = {figures['http_to_spawn']:.2f} of python file.py (at least 1.5, aim 2)"
+    )
+    print(
+        f"one-attempt score: p50 {figures['score_p50_ms']:.1f} ms, p99 {figures['score_p99_ms']:.1f} ms; "
+        f"python -c pass: {figures['python_c_pass_p50_ms']:.1f} ms "
+        f"(ratio {figures['score_p50_ms'] / figures['python_c_pass_p50_ms']:.2f}, at most 2)"
+    )
+    print(
+        f"memory (PSS, whole service): {figures['pss_fresh_mb']:.0f} MB before the first attempt, "
+        f"{figures['pss_idle_mb']:.0f} MB idle after {CORES} cores' work (at most 400)"
+    )
+    print(f"10,000 attempts accepted in {figures['accept_10000_s']:.2f} s (at most 2)")
+
+
+def _timed(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--attempts", type=int, default=492, help="attempts a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=200, help="one-attempt scores for the latency")
+    parser.add_argument("--humaneval", type=Path, default=DEFAULT_FILE)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
