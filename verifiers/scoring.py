@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Exit
@@ -38,7 +38,7 @@ class Trace:
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int | None = None
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     flags: tuple[str, ...] = ()
 
 

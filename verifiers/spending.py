@@ -1,4 +1,4 @@
-"""The budget of one attempt: how long its tests may run together, and how many may be cut before the rest is not run."""
+"""The budget of one attempt: how long its tests may run together, and how many of them limits may cut."""
 
 import time
 from collections.abc import Callable

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.outcomes import Outcome
-from assay.sandboxes.interface import Child, Ended, Launch, Role, Slot
+from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.comparison import Comparison
 from assay.verifiers.scoring import Mark, Trace, add_usage, end_of, passed

@@ -23,7 +23,7 @@ _CODE_LINE = re.compile(
 
 @dataclass(frozen=True)
 class Sources:
-    """What a program is assembled from. `entry` is empty where no function is asked for; `names` must be defined too."""
+    """What a program is assembled from. `entry` is empty where no function is asked for; `names` are wanted too."""
 
     reading: Reading
     entry: str = ""

@@ -114,7 +114,7 @@ def describe(error: BaseException) -> str:
         if isinstance(error, SyntaxError) and error.lineno is not None:
             return f"{type(error).__name__}: {error.msg} (line {error.lineno})"
         return traceback.format_exception_only(error)[-1].strip()
-    except Exception:  # noqa: BLE001 - the exception's own __str__ is the completion's code
+    except BaseException:  # noqa: BLE001 - the exception's own __str__ may be the completion's code
         return type(error).__name__
 
 

@@ -17,7 +17,7 @@ _LARGEST = 1 << 20
 _TEXT = 2000  # characters of any message or name
 
 
-class Garbled(Exception):  # noqa: N818 - names what was read
+class Garbled(Exception):
     """The other side wrote something that is not a report."""
 
 
@@ -94,15 +94,42 @@ class Done:
     """All tests were run."""
 
 
+@dataclass(frozen=True)
+class Extra:
+    """Answer to `Over`: wait this much longer, because the candidate was kept from running."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Answer to `Over`: the candidate was killed."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Answer to `Gone`: a new candidate's socket follows; go on with test `index`."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Answer to `Gone`: run nothing more."""
+
+
+Answer = Extra | Ended | Fresh | Stop
 Report = TaskBroken | NeedsShared | Prepared | Loaded | Collected | Started | Finished | Gone | Over | Done
 
 
-def encode(report: Report, nonce: bytes) -> bytes:
-    """Return `report` as one frame's body."""
+def encode(report: Report | Answer, nonce: bytes) -> bytes:
+    """Return `report` as one frame's body; `nonce` is empty but in shared mode."""
     return bytes(msgpack.packb([nonce, *_fields(report)], unicode_errors="surrogatepass"))
 
 
-def decode(body: bytes, nonce: bytes) -> Report:
+def decode(body: bytes, nonce: bytes) -> Report | Answer:
     """Return the report in a frame's body. Raises Garbled for anything else, or a wrong nonce."""
     try:
         match msgpack.unpackb(body, unicode_errors="surrogatepass", strict_map_key=False):
@@ -152,7 +179,7 @@ class Inbox:
             self._buffer += data
 
 
-def _fields(report: Report) -> list[object]:
+def _fields(report: Report | Answer) -> list[object]:
     match report:
         case TaskBroken(message):
             return ["broken", message[:_TEXT]]
@@ -174,9 +201,17 @@ def _fields(report: Report) -> list[object]:
             return ["over", waited_s]
         case Done():
             return ["done"]
+        case Extra(seconds):
+            return ["extra", seconds]
+        case Ended(reason):
+            return ["ended", reason[:_TEXT]]
+        case Fresh(index):
+            return ["fresh", index]
+        case Stop():
+            return ["stop"]
 
 
-def _build(kind: str, fields: list[object]) -> Report:
+def _build(kind: str, fields: list[object]) -> Report | Answer:
     match kind, fields:
         case "broken", [str() as message]:
             return TaskBroken(message)
@@ -198,4 +233,12 @@ def _build(kind: str, fields: list[object]) -> Report:
             return Over(waited_s)
         case "done", []:
             return Done()
+        case "extra", [float() as seconds]:
+            return Extra(seconds)
+        case "ended", [str() as reason]:
+            return Ended(reason)
+        case "fresh", [int() as index]:
+            return Fresh(index)
+        case "stop", []:
+            return Stop()
     raise Garbled(f"unknown report {kind[:80]!r}")

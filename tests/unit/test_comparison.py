@@ -1,0 +1,77 @@
+"""The named comparisons of stdin/stdout cases."""
+
+import time
+
+import pytest
+
+from assay.verifiers.comparison import Comparison, Mode, parse_comparison
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected", "actual", "accepted"),
+    [
+        ("exact", "a\n", b"a\n", True),
+        ("exact", "a\n", b"a", False),
+        ("exact", "\ufffd", b"\xff", False),
+        ("trailing_whitespace", "a\nb\n", b"a  \r\nb\t\n\n\n", True),
+        ("trailing_whitespace", "a\n", b" a\n", False),
+        ("trailing_whitespace", "1\n2\n3\n", b"1\n", False),
+        ("trailing_whitespace", "1\n", b"1\n2\n", False),
+        ("trailing_whitespace", "a\n\nb", b"a\nb", False),
+        ("trailing_whitespace", "YES\n", b"Yes\n", False),
+        ("trailing_whitespace", "a\0b\n", b"a\0b\n", True),
+        ("trailing_whitespace", "ab\n", b"a\0b\n", False),
+        ("trailing_whitespace", "", b"\n \n", True),
+        ("trailing_whitespace", "\ufffd\n", b"\xff\n", False),
+        ("tokens", "1 2\n3", b"1\n2 3\n", True),
+        ("tokens", "1 2 3", b"1 2", False),
+        ("tokens", "1.0", b"1", False),
+        ("lines_unordered", "a b\nc\nc\n", b"c\na b \nc\n\n", True),
+        ("lines_unordered", "a\nb\nb\n", b"a\na\nb\n", False),
+        ("lines_unordered", "a b", b"b a", False),
+        ("float(1e-6)", "0.3333333333", b"0.3333333", True),
+        ("float(1e-6)", "3.14159", b"3.1416", False),
+        ("float(1e-6)", "2.0", b"2", True),
+        ("float(1e-6)", "0.0000001", b"1e-07", True),
+        ("float(1e-6)", "1000000.0", b"1000000.5", True),
+        ("float(0.1)", "100000000000000000000", b"100000000000000000001", False),
+        ("float(0.1)", "7", b"+007", True),
+        ("float(0.1)", "7", b"8", False),
+        ("float(1e-6)", "-0", b"0", True),
+        ("float(1e-6)", "nan", b"NaN", True),
+        ("float(1e-6)", "1.5", b"nan", False),
+        ("float(1e-6)", "nan", b"1.5", False),
+        ("float(1e9)", "inf", b"-inf", False),
+        ("float(1e-6)", "inf", b"Infinity", True),
+        ("float(1e-6)", "1.5", b"inf", False),
+        ("float(1e-6)", "yes 1.0", b"no 1.0", False),
+        ("float(1e-6)", "1000.0", b"1_000.0", False),
+        ("float(1e-6)", "1.0 2.0", b"1.0", False),
+    ],
+)
+def test_comparison_accepts_what_the_mode_says(mode: str, expected: str, actual: bytes, accepted: bool) -> None:
+    """Each mode ignores what it names and nothing else."""
+    assert parse_comparison(mode).accepts(expected, actual) is accepted
+
+
+@pytest.mark.parametrize("text", ["fuzzy", "float", "float()", "float(x)", "float(-1)", "float(inf)", "EXACT", ""])
+def test_unknown_comparisons_are_refused(text: str) -> None:
+    """A comparison that does not exist is a ValueError that lists those that do."""
+    with pytest.raises(ValueError, match=r"comparison|tolerance|convert"):
+        parse_comparison(text)
+
+
+def test_the_default_ignores_trailing_white_space() -> None:
+    """A comparison that nobody named is trailing_whitespace."""
+    assert Comparison().mode is Mode.TRAILING_WHITESPACE
+
+
+@pytest.mark.parametrize("piece", [b"0", b"9", b"1 ", b"\n", b" ", b"1e", b"\xff", b"-"])
+def test_comparison_is_linear_in_the_output(piece: bytes) -> None:
+    """A megabyte of anything repeated is compared in well under two seconds."""
+    output = piece * (1_000_000 // len(piece))
+    started = time.process_time()
+
+    accepted = parse_comparison("float(1e-6)").accepts("1" * 1_000_000, output)
+
+    assert (accepted, time.process_time() - started < 2.0) == (False, True)

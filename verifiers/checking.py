@@ -1,0 +1,98 @@
+"""Driving a task's checker over the outputs of a program: in the oracle's jail, after the program has ended."""
+
+import socket
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.errors import TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Child, Launch, Role, Slot
+from assay.schema import Limits
+from assay.verifiers.checker_program import SCORE, pack_items
+from assay.verifiers.scoring import Mark, end_of
+from assay.verifiers.split.report import Done, Finished, Garbled, Inbox, Prepared, Started, TaskBroken, decode
+from assay.verifiers.stdio import Judged
+
+_PROGRAM = "assay.verifiers.checker_program"
+_POLL_S = 30.0
+_LEAST = {"memory_mb": 512, "cpu_s": 10.0, "wall_s": 10.0}
+
+
+def check_outputs(
+    slot: Slot, checker: str, texts: Sequence[tuple[str, str]], judged: Judged, limits: Limits
+) -> tuple[Mark, ...]:
+    """Return the marks of all cases after the checker has seen (stdin, expected) and the output of each.
+
+    A checker that raises or runs over its limits on an output does not accept it. Raises TaskFault if it cannot run.
+    """
+    marks = list(judged.marks)
+    due = [number for number, mark in enumerate(marks) if mark.outcome is Outcome.PASSED]
+    items = [(texts[number][0], texts[number][1], judged.outputs[number].decode("utf-8", "replace")) for number in due]
+    start = 0
+    while start < len(items):
+        found, after = _check(slot, checker, items, start, limits)
+        for number, mark in found.items():
+            marks[due[number]] = mark
+        start = after
+    return tuple(marks)
+
+
+def _check(
+    slot: Slot, checker: str, items: list[tuple[str, str, str]], start: int, limits: Limits
+) -> tuple[dict[int, Mark], int]:
+    """Run the checker from item `start` on; return the marks, and where to go on after an end that was not due."""
+    ours, theirs = socket.socketpair()
+    generous = limits.model_copy(update={name: max(value, getattr(limits, name)) for name, value in _LEAST.items()})
+    with ours:
+        with theirs:
+            child = slot.start(
+                Launch(Role.ORACLE, _PROGRAM, pack_items(checker, items, start), generous, fds=(theirs.fileno(),))
+            )
+        child.start_clock()
+        return _follow(slot, child, ours, len(items))
+
+
+def _follow(slot: Slot, child: Child, sock: socket.socket, count: int) -> tuple[dict[int, Mark], int]:
+    inbox = Inbox(sock)
+    found: dict[int, Mark] = {}
+    current = -1
+    while True:
+        ended = child.exit is not None
+        if not ended:
+            slot.wait(() if inbox.closed else (sock,), _POLL_S)
+        for body in inbox.take():
+            report = decode(body, b"")
+            match report:
+                case TaskBroken(message):
+                    raise TaskFault(message)
+                case Started(index):
+                    current = index
+                    child.start_clock()
+                case Finished(index, outcome, message, _):
+                    found[index] = _mark(outcome, message)
+                case Done():
+                    return found, count
+                case Prepared():
+                    continue
+                case _:
+                    raise Garbled("not a checker's report")
+        if ended:
+            return _after_end(child, found, current)
+
+
+def _after_end(child: Child, found: dict[int, Mark], current: int) -> tuple[dict[int, Mark], int]:
+    assert child.exit is not None
+    _, message = end_of(child.exit, child.cut_by)
+    if current < 0:
+        raise TaskFault(f"the checker cannot be set up: its process {message}")
+    found[current] = Mark(Outcome.FAILED, f"the checker's process {message}")
+    return found, current + 1
+
+
+def _mark(outcome: Outcome, message: str) -> Mark:
+    if outcome is Outcome.PASSED:
+        return Mark(outcome, score=1.0)
+    if message.startswith(SCORE):
+        number, _, note = message.removeprefix(SCORE).partition(" ")
+        return replace(Mark(outcome, note or f"scored {number}"), score=float(number))
+    return Mark(outcome, message)

@@ -1,0 +1,129 @@
+"""The verifier `python`: programs and functions judged by tests that run where model-written code cannot reach."""
+
+import json
+import threading
+from collections import OrderedDict
+
+from assay.errors import TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Slot
+from assay.schema import Verdict
+from assay.verifiers.checking import check_outputs
+from assay.verifiers.comparison import Comparison, parse_comparison
+from assay.verifiers.extraction import read_completion
+from assay.verifiers.python_task import SCIENCE, FenceRule, OracleMode, PythonTask, Style
+from assay.verifiers.scoring import Mark, Policy, Trace, conclude, refuse
+from assay.verifiers.spending import Inconclusive
+from assay.verifiers.split.assembly import Sources
+from assay.verifiers.split.cast import Casting
+from assay.verifiers.split.loading import pack_sources
+from assay.verifiers.split.plan import Plan
+from assay.verifiers.split.session import Session, SharingNeeded
+from assay.verifiers.stdio import Case, run_cases
+
+SHARED_FLAG = "shared_oracle"
+_REMEMBERED = 100_000  # task contents whose tests are known to need shared mode
+
+
+class PythonVerifier:
+    """Judges Python completions. Thread-safe: it remembers, per task content, only where the tests must run."""
+
+    name = "python"
+    version = "1"
+    task_model = PythonTask
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._shared: OrderedDict[str, None] = OrderedDict()
+
+    def judge(self, task: PythonTask, completion: str, slot: Slot) -> Verdict:
+        """Return the verdict. Raises TaskFault if the task cannot be judged, InfraFault if our side failed."""
+        if task.test_count == 0:
+            raise TaskFault("the task has no tests")
+        sources = Sources(
+            read_completion(completion),
+            task.entry,
+            task.names,
+            task.prompt,
+            task.signature or "",
+            task.fence is FenceRule.REQUIRED,
+        )
+        try:
+            if task.resolved_style is Style.STDIO:
+                return _judge_program(task, sources, slot)
+            return self._judge_function(task, sources, completion, slot)
+        except Inconclusive as error:
+            return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error))
+
+    def _judge_function(self, task: PythonTask, sources: Sources, completion: str, slot: Slot) -> Verdict:
+        if task.oracle is OracleMode.SHARED or (task.oracle is OracleMode.AUTO and self._is_shared(task)):
+            return _run_tests(task, sources, slot, shared=True)
+        try:
+            verdict = _run_tests(task, sources, slot, shared=False)
+        except SharingNeeded:
+            slot.clear()
+            self._remember(task)
+            return _run_tests(task, sources, slot, shared=True)
+        is_gold = task.gold is not None and completion == task.gold
+        if task.oracle is OracleMode.AUTO and is_gold and verdict.outcome is not Outcome.PASSED:
+            slot.clear()
+            second = _run_tests(task, sources, slot, shared=True)
+            if second.outcome is Outcome.PASSED:
+                self._remember(task)
+                return second
+        return verdict
+
+    def _is_shared(self, task: PythonTask) -> bool:
+        with self._lock:
+            return bool(self._shared) and task.content_hash() in self._shared
+
+    def _remember(self, task: PythonTask) -> None:
+        with self._lock:
+            self._shared[task.content_hash()] = None
+            while len(self._shared) > _REMEMBERED:
+                self._shared.popitem(last=False)
+
+
+def _run_tests(task: PythonTask, sources: Sources, slot: Slot, *, shared: bool) -> Verdict:
+    plan = Plan(
+        style=str(task.resolved_style or ""),
+        sources=tuple(task.test_texts),
+        cases=tuple(
+            (json.dumps([case.args or [], case.kwargs]), json.dumps(case.expected)) for case in task.cases or ()
+        ),
+        module=task.module,
+        entry=sources.entry,
+        prompt=task.prompt,
+        wall_s=task.limits.wall_s,
+        may_share=task.oracle is OracleMode.AUTO and not shared,
+    )
+    payload = pack_sources(sources, task.module, task.forbid)
+    judged = Session(slot, Casting(plan, payload, task.limits, _flavour(task, sources), shared)).judge()
+    trace = judged.trace
+    if shared:
+        trace = Trace(trace.stdout, trace.stderr, None, trace.usage, (SHARED_FLAG,))
+    return _conclude(task, judged.marks, judged.refused, trace)
+
+
+def _judge_program(task: PythonTask, sources: Sources, slot: Slot) -> Verdict:
+    cases = [Case(case.stdin or "", case.stdout if task.checker is None else None) for case in task.cases or ()]
+    comparison = parse_comparison(task.compare) if task.compare else Comparison()
+    payload = pack_sources(sources, "__main__", task.forbid)
+    judged = run_cases(slot, payload, cases, task.limits, comparison, _flavour(task, sources))
+    marks = judged.marks
+    if task.checker is not None and judged.refused is None:
+        texts = [(case.stdin or "", case.stdout or "") for case in task.cases or ()]
+        marks = check_outputs(slot, task.checker, texts, judged, task.limits)
+    return _conclude(task, marks, judged.refused, judged.trace)
+
+
+def _conclude(task: PythonTask, marks: tuple[Mark, ...], refused: tuple[Outcome, str] | None, trace: Trace) -> Verdict:
+    if refused is not None:
+        return refuse(*refused, marks, trace)
+    if task.weights and len(task.weights) != len(marks):
+        raise TaskFault(f"{len(task.weights)} weights for {len(marks)} tests that count")
+    return conclude(marks, Policy(task.scoring, task.weights, task.pass_threshold), trace)
+
+
+def _flavour(task: PythonTask, sources: Sources) -> str:
+    return "numeric" if task.uses_science or SCIENCE.search(sources.reading.text) else "bare"

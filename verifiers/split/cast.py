@@ -1,0 +1,186 @@
+"""The processes of one attempt: an oracle with a candidate, or both in one, with the channels between them."""
+
+import os
+import socket
+import time
+from dataclasses import dataclass, replace
+
+import msgpack
+
+from assay.errors import SandboxFault
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Child, Exit, Launch, Role, Slot
+from assay.schema import Limits
+from assay.verifiers.scoring import Trace, add_usage, end_of
+from assay.verifiers.split.plan import Plan, pack_plan
+from assay.verifiers.split.report import Answer, Inbox, Report, decode, encode, frame
+
+_ORACLE = "assay.verifiers.split.oracle"
+_CANDIDATE = "assay.verifiers.split.candidate"
+_SHARED = "assay.verifiers.split.shared"
+_NONCE_BYTES = 16
+_END_S = 5.0  # how long a candidate that closed its link may take to end before it is killed
+_ORACLE_LEAST = {"memory_mb": 512, "cpu_s": 20.0, "processes": 64, "disk_mb": 64, "files": 256}
+_SET_UP_S = 60.0  # wall seconds that tests may take before the first of them begins
+_KEPT_OUTPUT = 1 << 16  # bytes of output kept of each candidate
+
+
+@dataclass(frozen=True)
+class Casting:
+    """What is to be run: `plan` for the oracle, `sources` (a payload) for the candidate."""
+
+    plan: Plan
+    sources: bytes
+    limits: Limits
+    flavour: str
+    shared: bool
+
+    @property
+    def restarts_whole(self) -> bool:
+        """Whether a new candidate needs a new oracle too: what a pytest file imported is bound to the old one."""
+        return self.plan.style == "pytest"
+
+
+class Cast:
+    """One set of processes. In shared mode reporter and candidate are one child."""
+
+    def __init__(self, slot: Slot, casting: Casting, start: int) -> None:
+        self._slot = slot
+        self._casting = casting
+        self._nonce = os.urandom(_NONCE_BYTES) if casting.shared else b""
+        self._report, self._passing = None, None
+        self._past: list[Child] = []
+        plan = pack_plan(replace(casting.plan, start=start))
+        if casting.shared:
+            self._start_shared(plan)
+        else:
+            self._start_split(plan)
+        assert self._report is not None
+        self._inbox = Inbox(self._report)
+
+    def listen(self, timeout_s: float) -> tuple[list[Report | Answer], bool]:
+        """Return the reports that have come, and whether the reporter has ended. Raises Garbled."""
+        assert self._report is not None
+        if not self._inbox.closed and self._reporter.exit is None:
+            self._slot.wait((self._report,), timeout_s)
+        elif self._reporter.exit is None:
+            self._slot.wait((), timeout_s)
+        ended = self._reporter.exit is not None
+        reports = [decode(body, self._nonce) for body in self._inbox.take()]
+        return reports, ended and not reports
+
+    def answer(self, answer: Answer) -> None:
+        """Send an answer to the oracle; one that has ended no longer needs it."""
+        assert self._report is not None
+        try:
+            self._report.sendall(frame(encode(answer, self._nonce)))
+        except OSError:
+            return
+
+    def start_load_clock(self) -> None:
+        """The candidate's loading is timed from here on."""
+        self._reporter.stop_clock()
+        self._candidate.start_clock()
+
+    def start_clocks(self) -> None:
+        """A test begins. Split, the oracle keeps the wall clock, because it alone knows whom it waits for."""
+        self._candidate.start_clock(wall=self._casting.shared)
+        if self._reporter is not self._candidate:
+            self._reporter.start_clock(wall=False)
+
+    def starved_s(self) -> float:
+        """Seconds that the processes were kept from running in the current test."""
+        own = 0.0 if self._reporter is self._candidate else self._reporter.starved_s()
+        return self._candidate.starved_s() + own
+
+    def candidate_starved_s(self) -> float:
+        """Seconds that the candidate was kept from running in the current test."""
+        return self._candidate.starved_s()
+
+    def cut_by(self) -> Outcome | None:
+        """The limit that ended the candidate, if one did."""
+        return self._candidate.cut_by
+
+    def kill_candidate(self) -> None:
+        """End the candidate."""
+        self._candidate.kill()
+
+    def await_candidate(self) -> tuple[Exit | None, Outcome | None]:
+        """Return how the candidate ended; None if it had to be killed although it could have gone on."""
+        self._await(self._candidate, _END_S)
+        exit_ = self._candidate.exit
+        if exit_ is None:
+            self._candidate.kill()
+            self._await(self._candidate, _END_S)
+        return exit_, self._candidate.cut_by
+
+    def recast(self, answer: Answer) -> None:
+        """Start a new candidate and pass its link to the oracle, after `answer`."""
+        assert self._passing is not None
+        self._past.append(self._candidate)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            self._candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (theirs,))
+            self._candidate.start_clock()
+            self.answer(answer)
+            try:
+                socket.send_fds(self._passing, [b"x"], [ours.fileno()])
+            except OSError:
+                return  # the oracle has ended, which its report channel tells
+
+    def end_of_reporter(self) -> tuple[Outcome, str]:
+        """Say how the reporter ended."""
+        exit_ = self._reporter.exit
+        if exit_ is None:
+            raise SandboxFault("the tests' process closed its channel and goes on")
+        return end_of(exit_, self._reporter.cut_by)
+
+    def close(self, trace: Trace) -> Trace:
+        """End everything and return `trace` with what the candidates left behind. Idempotent."""
+        for child in (self._candidate, self._reporter):
+            child.kill()
+            self._await(child, _END_S)
+        for sock in (self._report, self._passing):
+            if sock is not None:
+                sock.close()
+        for child in (*self._past, self._candidate):
+            trace = Trace(
+                (trace.stdout + child.stdout)[-_KEPT_OUTPUT:],
+                (trace.stderr + child.stderr)[-_KEPT_OUTPUT:],
+                None,
+                add_usage(trace.usage, child.usage),
+                trace.flags,
+            )
+        self._past.clear()
+        return trace
+
+    def _start_split(self, plan: bytes) -> None:
+        self._report, report = socket.socketpair()
+        self._passing, passing = socket.socketpair()
+        link, candidate_link = socket.socketpair()
+        with report, passing, link, candidate_link:
+            self._reporter = self._launch(_ORACLE, Role.ORACLE, plan, (report, link, passing))
+            self._candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link,))
+        self._reporter.start_clock()
+        self._candidate.start_clock(wall=False)
+
+    def _start_shared(self, plan: bytes) -> None:
+        self._report, report = socket.socketpair()
+        payload = bytes(msgpack.packb([plan, self._casting.sources]))
+        with report:
+            self._reporter = self._candidate = self._launch(_SHARED, Role.CANDIDATE, payload, (report,))
+        self._report.sendall(self._nonce)
+        self._reporter.start_clock()
+
+    def _launch(self, program: str, role: Role, payload: bytes, socks: tuple[socket.socket, ...]) -> Child:
+        limits = self._casting.limits
+        if role is Role.ORACLE:
+            least = {name: max(value, getattr(limits, name)) for name, value in _ORACLE_LEAST.items()}
+            limits = limits.model_copy(update={**least, "wall_s": _SET_UP_S})
+        fds = tuple(sock.fileno() for sock in socks)
+        return self._slot.start(Launch(role, program, payload, limits, self._casting.flavour, fds))
+
+    def _await(self, child: Child, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        while child.exit is None and (left_s := deadline - time.monotonic()) > 0:
+            self._slot.wait((), left_s)

@@ -1,0 +1,63 @@
+"""The oracle's program: the tests and their answers, in a jail that never holds a line of the completion.
+
+`main(payload, fds)`: `fds[0]` is the report channel to the supervisor, `fds[1]` the link to the candidate, `fds[2]`
+the socket over which the supervisor passes the link to the next candidate when one is gone.
+"""
+
+import socket
+
+from assay.verifiers.split.harness import Harness, run_tests
+from assay.verifiers.split.plan import Broken, unpack_plan
+from assay.verifiers.split.preparation import CannotSplit, Ready, prepare, quieten
+from assay.verifiers.split.pytest_style import run_pytest
+from assay.verifiers.split.remote import Candidate, CandidateGone
+from assay.verifiers.split.report import Done, Loaded, NeedsShared, Prepared, TaskBroken
+from assay.verifiers.split.supervisor import Supervisor
+
+
+def main(payload: bytes, fds: tuple[int, ...]) -> int:
+    """Run the tests in `payload` and report what became of each."""
+    report, link, passing = (socket.socket(fileno=fd) for fd in fds)
+    plan = unpack_plan(payload)
+    supervisor = Supervisor(report, plan.wall_s)
+    quieten(payload)
+    try:
+        ready = prepare(plan)
+        supervisor.tell(Prepared(ready.count))
+        _run(ready, supervisor, link, passing)
+    except CannotSplit as need:
+        supervisor.tell(NeedsShared(str(need)))
+    except Broken as broken:
+        supervisor.tell(TaskBroken(str(broken)))
+    return 0
+
+
+def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: socket.socket) -> None:
+    candidate = Candidate(supervisor, ready.classes)
+    supervisor.take_over = lambda: _connect(supervisor, candidate, _receive(passing))
+    if not _connect(supervisor, candidate, link):
+        return
+    ready.namespace.subject = candidate
+    ready.module.attach(candidate)
+    if ready.compiled.style == "pytest":
+        run_pytest(ready.plan, ready.module, candidate, supervisor)
+    else:
+        run_tests(Harness(ready.plan, ready.compiled, ready.namespace, candidate, supervisor))
+    supervisor.tell(Done())
+
+
+def _connect(supervisor: Supervisor, candidate: Candidate, link: socket.socket) -> bool:
+    """Take the candidate's word that it has loaded, and pass it on; say whether tests can run."""
+    try:
+        candidate.connect(link)
+    except CandidateGone as gone:
+        supervisor.replace_candidate(-1, gone.reason)
+        return False
+    kind, message = candidate.load_error or ("", "")
+    supervisor.tell(Loaded(kind, message))
+    return not kind
+
+
+def _receive(passing: socket.socket) -> socket.socket:
+    _, fds, _, _ = socket.recv_fds(passing, 1, 1)
+    return socket.socket(fileno=fds[0])

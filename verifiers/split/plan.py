@@ -1,0 +1,152 @@
+"""The tests of a task as they travel to the oracle, and their preparation there: compiled before anything runs."""
+
+import ast
+import json
+import textwrap
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from types import CodeType
+from typing import Any  # payloads are unpacked msgpack
+
+import msgpack
+
+from assay.verifiers.split.definitions import Function, bound_names, flatten
+from assay.verifiers.split.loading import describe
+
+
+class Broken(Exception):
+    """The tests cannot be run, whatever the completion."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the oracle is told. `style` is empty where the tests themselves tell it; `sources` are Python source,
+    `cases` JSON texts of `[args, kwargs]` and of the expected value. The run begins at test `start`."""
+
+    style: str
+    sources: tuple[str, ...]
+    cases: tuple[tuple[str, str], ...]
+    module: str
+    entry: str
+    prompt: str
+    wall_s: float
+    may_share: bool
+    start: int = 0
+
+
+def pack_plan(plan: Plan) -> bytes:
+    """Return the payload for the oracle."""
+    return bytes(msgpack.packb(asdict(plan), unicode_errors="surrogatepass"))
+
+
+def unpack_plan(payload: bytes) -> Plan:
+    """Return what `pack_plan` was given."""
+    fields: Mapping[str, Any] = msgpack.unpackb(payload, unicode_errors="surrogatepass", use_list=False)
+    return Plan(**fields)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Tests that compile: `style` is resolved, `codes` and `trees` go with `Plan.sources`."""
+
+    style: str
+    codes: tuple[CodeType, ...]
+    trees: tuple[ast.Module, ...]
+
+
+def compile_plan(plan: Plan) -> Compiled:
+    """Compile every test. Raises Broken naming the one that does not, or what is missing."""
+    style = plan.style or _infer_style(plan.sources)
+    if style == "calls":
+        _check_cases(plan.cases)
+        return Compiled(style, (), ())
+    if not plan.sources:
+        raise Broken("the task has no tests")
+    codes, trees = [], []
+    for number, source in enumerate(plan.sources):
+        where = filename_of(style, number)
+        text = prepare_text(source)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text, where)
+                code = compile(text, where, "eval" if style == "expr" else "exec", dont_inherit=True, optimize=0)
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            raise Broken(f"{where.strip('<>')} does not compile: {describe(error)}") from error
+        codes.append(code)
+        trees.append(tree)
+    if style == "check" and "check" not in _top_level_names(trees[0]):
+        raise Broken("test_code defines no check()")
+    return Compiled(style, tuple(codes), tuple(trees))
+
+
+def prepare_text(source: str) -> str:
+    """Return the source of one test as it is compiled: dedented, without a leading byte order mark."""
+    text = source.removeprefix("\ufeff").replace("\r\n", "\n")
+    return textwrap.dedent(text).strip("\n") + "\n" if text[:1] in (" ", "\t", "\n") else text
+
+
+def filename_of(style: str, number: int) -> str:
+    """Return the name under which a test is compiled."""
+    return {"check": "<test_code>", "pytest": "<test_file>"}.get(style, f"<tests[{number}]>")
+
+
+def run_imports(trees: tuple[ast.Module, ...], module: str) -> None:
+    """Run the imports that the tests make in any case, those of the module under test left out.
+
+    What fails here is missing for every completion. Raises Broken.
+    """
+    for tree in trees:
+        for node in _certain_imports(tree):
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+                if node.level or node.module == "__future__":
+                    continue
+            else:
+                names = [alias.name for alias in node.names]
+            if any(name == module or name.startswith(f"{module}.") for name in names):
+                continue
+            try:
+                exec(compile(ast.Module([node], []), "<imports>", "exec", dont_inherit=True), {})
+            except Exception as error:
+                raise Broken(f"the tests import what is not there: {describe(error)}") from error
+
+
+def _certain_imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in tree.body:
+        for part in (node, *(node.body if isinstance(node, Function) else ())):
+            if isinstance(part, ast.Import | ast.ImportFrom):
+                yield part
+
+
+def _infer_style(sources: tuple[str, ...]) -> str:
+    for source in sources:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ast.parse(prepare_text(source).strip(), mode="eval")
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return "assert"
+    return "expr"
+
+
+def _check_cases(cases: tuple[tuple[str, str], ...]) -> None:
+    if not cases:
+        raise Broken("the task has no cases")
+    for number, (call, expected) in enumerate(cases):
+        try:
+            json.loads(call)
+            json.loads(expected)
+        except (ValueError, RecursionError) as error:
+            raise Broken(f"cases[{number}] cannot be read: {error}") from error
+
+
+def _top_level_names(tree: ast.Module) -> set[str]:
+    imported = {
+        alias.asname or alias.name
+        for node in flatten(tree.body)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    return imported | set(bound_names(tree.body))

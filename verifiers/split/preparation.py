@@ -1,0 +1,63 @@
+"""Everything an oracle does before it needs the candidate: compile, import, run the prompt, name the stubs."""
+
+import hashlib
+import os
+import random
+import sys
+from dataclasses import dataclass
+
+from assay.verifiers.split.loading import describe
+from assay.verifiers.split.namespace import Namespace, StubModule, register
+from assay.verifiers.split.needs import find_need
+from assay.verifiers.split.plan import Broken, Compiled, Plan, compile_plan, run_imports
+
+
+class CannotSplit(Exception):
+    """The tests reach into the module under test."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Tests that only wait for the candidate. `module` stands for the module under test; `classes` are the prompt's."""
+
+    plan: Plan
+    compiled: Compiled
+    namespace: Namespace
+    module: StubModule
+    classes: dict[str, type]
+
+    @property
+    def count(self) -> int | None:
+        """How many tests there are; None where collecting them must tell."""
+        return None if self.compiled.style == "pytest" else len(self.plan.cases) or len(self.compiled.codes)
+
+
+def prepare(plan: Plan) -> Ready:
+    """Set up everything that does not need the candidate. Raises Broken, and CannotSplit where sharing is allowed."""
+    compiled = check_tests(plan)
+    namespace = Namespace(plan.entry, "tests")
+    try:
+        classes = namespace.run_prompt(plan.prompt)
+    except BaseException as error:
+        raise Broken(f"the prompt does not run: {describe(error)}") from error
+    module = register(plan.module, compiled.trees, plan.entry)
+    return Ready(plan, compiled, namespace, module, classes)
+
+
+def check_tests(plan: Plan) -> Compiled:
+    """Compile the tests and run their imports. Raises Broken, and CannotSplit where sharing is allowed."""
+    compiled = compile_plan(plan)
+    if plan.may_share and (need := find_need(compiled.trees, plan)):
+        raise CannotSplit(need)
+    run_imports(compiled.trees, plan.module)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(0)
+    return compiled
+
+
+def quieten(payload: bytes) -> None:
+    """Make the process deterministic, and what it prints itself nobody's: tests that capture set their own stream."""
+    random.seed(hashlib.sha256(payload).digest())
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
+    sys.argv = ["tests"]

@@ -1,0 +1,250 @@
+"""The supervisor of one attempt's function tests: starts the processes, keeps the clocks, gathers the marks."""
+
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from assay.errors import TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Slot
+from assay.schema import Limits
+from assay.verifiers.scoring import Mark, Trace, end_of, passed
+from assay.verifiers.spending import STARVED_FACTOR, Budget, Inconclusive
+from assay.verifiers.split.cast import Cast, Casting
+from assay.verifiers.split.report import (
+    Answer,
+    Collected,
+    Done,
+    Ended,
+    Extra,
+    Finished,
+    Fresh,
+    Garbled,
+    Gone,
+    Loaded,
+    NeedsShared,
+    Over,
+    Prepared,
+    Report,
+    Started,
+    Stop,
+    TaskBroken,
+)
+
+_POLL_S = 30.0
+_LEAST_GRANT_S = 0.05
+_REPEATS = 3  # times that a test is run again because the account that cut it held more than that test
+_STALE = frozenset({Outcome.TIMEOUT, Outcome.OUTPUT_EXCEEDED})
+
+
+class SharingNeeded(Exception):
+    """The tests reach into the module under test, and sharing is allowed."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Every test's mark, or why no test could run, with what the candidate left behind."""
+
+    marks: tuple[Mark, ...]
+    refused: tuple[Outcome, str] | None
+    trace: Trace
+
+
+class Session:
+    """Drives one attempt in one slot. Raises TaskFault, SharingNeeded, Inconclusive and SandboxFault."""
+
+    def __init__(self, slot: Slot, casting: Casting) -> None:
+        self._slot = slot
+        self._casting = casting
+        self._limits: Limits = casting.limits
+        self._budget = Budget(casting.limits)
+        self._marks: dict[int, Mark | None] = {}  # None: the test skipped itself
+        self._names: tuple[str, ...] = ()
+        self._count: int | None = None
+        self._refused: tuple[Outcome, str] | None = None
+        self._refusal: Mark | None = None
+        self._repeats = 0
+        self._cast: Cast
+        self._begin_next_round()
+
+    def judge(self) -> Judged:
+        """Run all tests and return their marks."""
+        start: int | None = 0
+        trace = Trace()
+        while start is not None:
+            self._begin_next_round()
+            self._cast = Cast(self._slot, self._casting, start)
+            try:
+                start = self._play()
+            finally:
+                trace = self._cast.close(trace)
+        return Judged(self._all_marks(), self._refused, trace)
+
+    def _begin_next_round(self) -> None:
+        self._stage = "preparing"
+        self._current = -1
+        self._stale = False
+        self._timed_out = False
+
+    def _play(self) -> int | None:
+        """Follow one set of processes to its end; return the test that another one must go on with."""
+        cast = self._cast
+        while True:
+            try:
+                reports, closed = cast.listen(self._patience_s())
+            except Garbled as error:
+                return self._after_end((Outcome.RUNTIME_ERROR, f"broke protocol: {error}"))
+            for report in reports:
+                go_on, restart = self._handle(report)
+                if not go_on:
+                    return restart
+            if closed:
+                return self._after_end(cast.end_of_reporter())
+            if self._stage == "testing" and self._budget.is_over(cast.starved_s()):
+                self._record(self._current, self._budget.over())
+                self._refusal = self._budget.over()
+                return None
+
+    def _patience_s(self) -> float:
+        if self._stage == "testing":
+            return min(_POLL_S, self._budget.left_s(self._cast.starved_s()) + 0.01)
+        return _POLL_S
+
+    def _handle(self, report: Report | Answer) -> tuple[bool, int | None]:
+        """Act on a report; say whether to listen on, and if not, where a new round must start."""
+        match report:
+            case TaskBroken(message):
+                raise TaskFault(message)
+            case NeedsShared(reason):
+                raise SharingNeeded(reason)
+            case Prepared(count):
+                self._count = count
+                self._stage = "loading"
+                self._cast.start_load_clock()
+            case Loaded("", _):
+                self._stage = "collecting" if self._count is None else "loaded"
+                self._cast.start_clocks()
+            case Loaded(kind, message):
+                self._refused = _kind_of(kind), message
+                return False, None
+            case Collected(names):
+                self._names, self._count = names, len(names)
+            case Started(index):
+                self._begin(index)
+            case Finished():
+                return self._finish(report), None
+            case Gone(index, reason):
+                return self._replace(index, reason)
+            case Over(waited_s):
+                self._answer_over(waited_s)
+            case Done():
+                return False, None
+            case Extra() | Ended() | Fresh() | Stop():
+                return self._after_garbage()
+            case _:
+                assert_never(report)
+        return True, None
+
+    def _after_garbage(self) -> tuple[bool, int | None]:
+        return False, self._after_end((Outcome.RUNTIME_ERROR, "broke protocol"))
+
+    def _begin(self, index: int) -> None:
+        self._stage = "testing"
+        self._current = index
+        self._stale = self._cast.cut_by() in _STALE  # cut before this test's account was opened
+        self._timed_out = False
+        self._cast.start_clocks()
+        self._budget.start()
+
+    def _finish(self, report: Finished) -> bool:
+        """Record a test's mark and open the next one's account; say whether to go on."""
+        mark = Mark(report.outcome, report.message)
+        if report.outcome is Outcome.PASSED:
+            mark = passed()
+        self._record(report.index, mark if report.counts else None)
+        self._refusal = self._budget.refusal()
+        if self._refusal is None and (self._count is None or report.index + 1 < self._count):
+            self._begin(report.index + 1)
+        return self._refusal is None
+
+    def _record(self, index: int, mark: Mark | None) -> None:
+        self._marks[index] = mark
+        self._budget.spend(mark or passed(), self._cast.starved_s())
+
+    def _replace(self, index: int, reason: str) -> tuple[bool, int | None]:
+        """The candidate is gone: mark the test, and give the oracle a new one where more tests may run."""
+        outcome, message = self._cause(reason)
+        if index < 0:
+            self._refused = outcome, message
+            return False, None
+        if self._stale and self._repeats < _REPEATS:
+            self._repeats += 1
+            after = index
+        else:
+            self._record(index, Mark(outcome, message))
+            self._refusal = self._budget.refusal()
+            after = index + 1
+        if self._refusal is not None or (self._count is not None and after >= self._count):
+            return False, None
+        if self._casting.restarts_whole:
+            return False, after
+        self._cast.recast(Fresh(after))
+        self._stage = "loading"
+        return True, None
+
+    def _cause(self, reason: str) -> tuple[Outcome, str]:
+        """Say why the candidate is gone, once it has ended."""
+        exit_, cut_by = self._cast.await_candidate()
+        if cut_by is Outcome.INCONCLUSIVE:
+            raise Inconclusive("the machine was too busy to time the candidate")
+        if self._timed_out:
+            return Outcome.TIMEOUT, f"no answer within {self._limits.wall_s:g} s (wall_s)"
+        if exit_ is None:
+            return Outcome.RUNTIME_ERROR, f"the candidate was lost: {reason}"
+        return end_of(exit_, cut_by)
+
+    def _answer_over(self, waited_s: float) -> None:
+        """The candidate has kept the oracle waiting: was it running all the time?"""
+        left_s = self._limits.wall_s - (waited_s - self._cast.candidate_starved_s())
+        if left_s > 0:
+            if waited_s > STARVED_FACTOR * self._limits.wall_s:
+                raise Inconclusive("the machine was too busy to time the candidate")
+            self._cast.answer(Extra(max(_LEAST_GRANT_S, left_s)))
+            return
+        self._timed_out = True
+        self._cast.kill_candidate()
+        self._cast.answer(Ended("timeout"))
+
+    def _after_end(self, cause: tuple[Outcome, str]) -> int | None:
+        """The reporter ended before it was done; return where to go on."""
+        outcome, message = cause
+        if outcome is Outcome.INCONCLUSIVE:
+            raise Inconclusive("the machine was too busy to time the attempt")
+        ours = self._casting.shared and self._stage != "preparing"
+        if self._stage in ("preparing", "loading", "loaded") and not ours:
+            raise TaskFault(f"the tests cannot be set up: their process {message}")
+        if self._current < 0:
+            self._refused = outcome, message
+            return None
+        self._record(self._current, Mark(outcome, message if ours else f"the tests' process {message}"))
+        self._refusal = self._budget.refusal()
+        after = self._current + 1
+        return None if self._refusal or self._count is None or after >= self._count else after
+
+    def _all_marks(self) -> tuple[Mark, ...]:
+        count = self._count or 0
+        missing = self._refusal or Mark(Outcome.RUNTIME_ERROR, "not run")
+        marks = []
+        for index in range(count):
+            mark = self._marks.get(index, missing)
+            if mark is not None:
+                name = self._names[index] if index < len(self._names) else None
+                marks.append(replace(mark, name=name))
+        if count and not marks and self._refused is None:
+            self._refused = Outcome.FAILED, "all tests skipped themselves"
+        return tuple(marks)
+
+
+def _kind_of(kind: str) -> Outcome:
+    """Return the outcome that a candidate gave for not loading; its word cannot make it anything but its own fault."""
+    allowed = (Outcome.NO_ANSWER, Outcome.COMPILE_ERROR, Outcome.MEMORY_EXCEEDED, Outcome.VIOLATION)
+    return Outcome(kind) if kind in {str(outcome) for outcome in allowed} else Outcome.RUNTIME_ERROR

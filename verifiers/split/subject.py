@@ -1,0 +1,112 @@
+"""What the tests see of the completion: `remote.Candidate` in another process, or `InProcess` in their own."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Protocol  # values of any type cross
+
+from assay.outcomes import Outcome
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A call that returned."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A call that raised."""
+
+    error: BaseException
+
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Subject(Protocol):
+    """The completion's module as the tests reach it."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that the module defined when it was loaded."""
+        ...
+
+    @property
+    def load_error(self) -> tuple[str, str] | None:
+        """(outcome, message) if it could not be loaded."""
+        ...
+
+    @property
+    def gone(self) -> str | None:
+        """Why the candidate is no longer there, or None."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether the module has that name."""
+        ...
+
+    def get(self, name: str) -> Any:
+        """Return the value or stub of a name. Raises AttributeError."""
+        ...
+
+    def set(self, name: str, value: Any) -> None:
+        """Assign a name of the module."""
+        ...
+
+    def call_many(self, name: str, calls: Iterable[Call]) -> Iterator[Returned | Raised]:
+        """Call a name once per element, in order."""
+        ...
+
+    def reset_clock(self) -> None:
+        """A test begins: the time spent waiting starts at zero."""
+        ...
+
+
+class InProcess:
+    """The completion in the tests' own process (shared mode): nothing crosses, and nothing is protected."""
+
+    gone: str | None = None
+
+    def __init__(self, module: ModuleType, error: tuple[str, str] | None) -> None:
+        self.load_error = error
+        self._module = module
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that the module defines now."""
+        return frozenset(vars(self._module))
+
+    def has(self, name: str) -> bool:
+        """Whether the module has that name."""
+        return name in vars(self._module)
+
+    def get(self, name: str) -> Any:
+        """Return the value of a name. Raises AttributeError."""
+        try:
+            return vars(self._module)[name]
+        except KeyError:
+            raise AttributeError(f"module {self._module.__name__!r} has no attribute {name!r}") from None
+
+    def set(self, name: str, value: Any) -> None:
+        """Assign a name of the module."""
+        setattr(self._module, name, value)
+
+    def call_many(self, name: str, calls: Iterable[Call]) -> Iterator[Returned | Raised]:
+        """Call a name once per element, in order."""
+        for args, kwargs in calls:
+            try:
+                yield Returned(self.get(name)(*args, **kwargs))
+            except BaseException as error:  # noqa: BLE001 - the completion may raise anything
+                yield Raised(error)
+
+    def reset_clock(self) -> None:
+        """Nobody waits for anybody."""
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """Return the outcome of a test that raised `error`."""
+    if isinstance(error, AssertionError):
+        return Outcome.FAILED
+    return Outcome.MEMORY_EXCEEDED if isinstance(error, MemoryError) else Outcome.RUNTIME_ERROR
