@@ -1,0 +1,58 @@
+"""Tables in the documentation say what the code says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.outcomes import Outcome, has_null_reward
+from assay.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+def table(name: str) -> list[str]:
+    """The rows between the markers of one table in the README."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(rf"<!-- {name}: .*? -->\n(.*?)<!-- end -->", text, re.DOTALL)
+    assert found is not None
+    return found.group(1).strip().splitlines()[2:]
+
+
+def setting_row(name: str) -> str:
+    """What the README must say about one setting."""
+    field = Settings.model_fields[name]
+    default = field.get_default()
+    shown = "none" if default in (None, ()) else str(default).lower() if isinstance(default, bool) else str(default)
+    return f"| `ASSAY_{name.upper()}` | `{shown}` | {field.description} |"
+
+
+def test_outcome_table_lists_every_outcome() -> None:
+    """One row per outcome, in order, with whether its reward is a number."""
+    rows = [tuple(cell.strip() for cell in row.strip("|").split("|"))[:2] for row in table("outcomes")]
+
+    assert rows == [(f"`{one}`", "null" if has_null_reward(one) else "number") for one in Outcome]
+
+
+def test_settings_table_lists_every_setting() -> None:
+    """One row per setting, with its default and its sentence."""
+    assert table("settings") == [setting_row(name) for name in Settings.model_fields]
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_is_explained(outcome: Outcome) -> None:
+    """docs/outcomes.md has a section for it."""
+    text = (ROOT / "docs" / "outcomes.md").read_text(encoding="utf-8")
+
+    assert f"`{outcome}`" in text
+
+
+def test_links_in_the_documentation_lead_somewhere() -> None:
+    """Every relative link names a file that exists."""
+    broken = []
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            if not (page.parent / target).exists():
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+
+    assert broken == []
