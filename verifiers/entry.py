@@ -24,7 +24,7 @@ def derive_entry(prompt: str, tests: Sequence[str], signature: str) -> str:
     called: Counter[str] = Counter()
     defined = {name for test in tests for name in _DEFINITION.findall(test)}
     for test in tests:
-        called.update(dict.fromkeys(_CHECKED.findall(test) or _CALL.findall(_TEXT.sub("''", test))))
+        called.update(dict.fromkeys(_CHECKED.findall(test) or _CALL.findall(_TEXT.sub("''", test))).keys())
     wanted = [name for name in called if name not in _NOT_ENTRIES and name not in defined]
     in_prompt = [*_DEFINITION.findall(prompt), *_CALL.findall(prompt)]
     if wanted:
