@@ -1,0 +1,259 @@
+"""From a request body to a submission: every task and attempt typed, or one fault with its path and nothing queued."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, replace
+from typing import Any  # Any: documents from callers are unparsed JSON
+
+from assay.canonical import content_hash, dump_line
+from assay.errors import InvalidRequest, TooLarge
+from assay.schema import Attempt, BatchOptions, TaskBase
+from assay.service.bodies import Kind, Part, walk, walk_lines
+from assay.service.chunks import Entry, TaskRef, compress
+from assay.settings import Settings
+from assay.verifiers.registry import Registry, parse
+
+_MAX_DEPTH = 100  # deeper documents cannot be written out again by every JSON library
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """A task that came with the request."""
+
+    document: Mapping[str, Any]
+    ref: TaskRef
+    packed: bytes
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What a request asks for; `documents` are the packed tasks by key, b'' for those that are stored."""
+
+    documents: Mapping[str, bytes]
+    entries: tuple[Entry, ...]
+    options: BatchOptions
+
+
+Resolve = Callable[[Set[str]], Mapping[str, TaskRef]]
+"""Looks up stored tasks by id; unknown ids are absent from the answer."""
+
+
+def read_submission(data: bytes, kind: Kind, query: Mapping[str, str], draft: "Draft", resolve: Resolve) -> Submission:
+    """Read a batch, or (as JSON) one pair. Raises InvalidRequest or TooLarge naming the path."""
+    options: Any = {}
+    pair: dict[str, Any] = {}
+    parts = walk(data) if kind is Kind.JSON else walk_lines(data)
+    for part in parts:
+        if part.name == "tasks" and part.index is not None:
+            draft.add_task(part.value, part.path, part.size)
+        elif part.name == "attempts" and part.index is not None:
+            draft.add_attempt(part.value, part.path)
+        elif part.name == "lines":
+            _add_line(part, draft)
+        elif part.name == "options":
+            options = part.value
+        else:
+            pair[part.name] = part.value
+    if pair:
+        _add_fields(pair, draft, len(data))
+    return draft.finish(_parse_options(options, query), resolve)
+
+
+def _add_line(part: Part, draft: "Draft") -> None:
+    line = part.value
+    if not isinstance(line, dict):
+        raise InvalidRequest("a line is a JSON object", path=part.path, fix='send {"task": {...}, "completion": "..."}')
+    if line.keys() == {"task"}:
+        draft.add_task(line["task"], f"{part.path}.task", part.size)
+    elif line.keys() == {"attempt"} and isinstance(line["attempt"], dict):
+        draft.add_attempt(line["attempt"], f"{part.path}.attempt")
+    else:
+        draft.add_pair(line, part.path, part.size)
+
+
+def _add_fields(fields: dict[str, Any], draft: "Draft", size: int) -> None:
+    for name in ("tasks", "attempts"):
+        if name in fields:
+            raise InvalidRequest(f"{name} is not a list", path=name, fix=f'send "{name}": [...]')
+    if not fields.keys() & {"task", "completion", "task_id", "id"}:
+        name = min(fields)
+        raise InvalidRequest(f"unknown field {name!r}", path=name, fix="remove the field, or check its spelling")
+    if draft.size:
+        name = min(fields)
+        raise InvalidRequest(
+            "a body holds either tasks and attempts or one pair", path=name, fix="move the pair into the lists"
+        )
+    draft.add_pair(fields, "", size)
+
+
+def _parse_options(document: Any, query: Mapping[str, str]) -> BatchOptions:
+    if not isinstance(document, dict):
+        raise InvalidRequest("options is not an object", path="options", fix='send "options": {...}')
+    for name in query:
+        if name in document:
+            raise InvalidRequest(
+                f"option {name} stands in the body and in the query", path=f"options.{name}", fix="send it once"
+            )
+    return parse(BatchOptions, {**query, **document}, path="options")
+
+
+class Draft:
+    """Gathers the tasks and attempts of one request in the order in which they come."""
+
+    def __init__(self, registry: Registry, settings: Settings) -> None:
+        self._registry = registry
+        self._max_task_bytes = settings.max_task_mb * 2**20
+        self._max_completion_bytes = settings.max_completion_bytes
+        self._tasks: dict[str, Drafted] = {}
+        self._entries: list[Entry] = []
+        self._paths: dict[str, str] = {}  # task ids that did not come with the request yet -> first path that names one
+        self._counts: dict[str, int] = {}
+
+    @property
+    def size(self) -> int:
+        """How many tasks and attempts there are so far."""
+        return len(self._tasks) + len(self._entries)
+
+    @property
+    def tasks(self) -> list[Drafted]:
+        """The tasks so far, in order."""
+        return list(self._tasks.values())
+
+    def add_task(self, document: Any, path: str, size: int) -> str:
+        """Take a task; equal ones are one. Raises InvalidRequest if its id already has other content."""
+        known = (
+            self._tasks.get(document.get("id"))
+            if isinstance(document, dict) and isinstance(document.get("id"), str)
+            else None
+        )
+        if known is not None and known.document == document:
+            return known.ref.id
+        if size > self._max_task_bytes:
+            raise TooLarge(
+                f"the task is larger than {self._max_task_bytes} bytes", path=path, fix="raise ASSAY_MAX_TASK_MB"
+            )
+        drafted = draft_task(self._registry, document, path)
+        known = self._tasks.setdefault(drafted.ref.id, drafted)
+        if known.ref.content != drafted.ref.content:
+            raise InvalidRequest(
+                f"another task with the id {drafted.ref.id!r} has other content",
+                path=f"{path}.id",
+                fix="give each task its own id",
+            )
+        return drafted.ref.id
+
+    def add_pair(self, document: Mapping[str, Any], path: str, size: int) -> None:
+        """Take one line with a task (or the id of one) and a completion."""
+        if "task" not in document:
+            self.add_attempt(document, path)
+            return
+        prefix = f"{path}." if path else ""
+        fields = {name: value for name, value in document.items() if name != "task"}
+        task_id = self.add_task(document["task"], f"{prefix}task", size)
+        named = fields.setdefault("task_id", task_id)
+        if named != task_id:
+            raise InvalidRequest(
+                f"the pair's task is {task_id!r}, not {named!r}", path=f"{prefix}task_id", fix="drop task_id"
+            )
+        self.add_attempt(fields, path)
+
+    def add_attempt(self, document: Any, path: str) -> None:
+        """Take an attempt; its task may come later or be a stored one."""
+        if not isinstance(document, Mapping):
+            raise InvalidRequest("an attempt is a JSON object", path=path, fix="send {task_id, completion}")
+        attempt = parse(Attempt, document, path=path)
+        self._check_size(attempt.completion, path)
+        task_id = attempt.task_id
+        count = self._counts.get(task_id, 0)
+        self._counts[task_id] = count + 1
+        known = self._tasks.get(task_id)
+        if known is None:
+            self._paths.setdefault(task_id, path)
+        self._entries.append(
+            Entry(
+                index=len(self._entries),
+                label=str(count) if attempt.attempt is None else attempt.attempt,
+                task=TaskRef(task_id, "", "", "") if known is None else known.ref,
+                group=task_id if attempt.group is None else attempt.group,
+                completion=attempt.completion,
+                policy_version=attempt.policy_version,
+                truncated=attempt.truncated,
+                metadata=_metadata_text(attempt.metadata, path),
+            )
+        )
+
+    def finish(self, options: BatchOptions, resolve: Resolve) -> Submission:
+        """Return the submission. Raises InvalidRequest if it is empty or names a task that nobody knows."""
+        if not self._entries:
+            raise InvalidRequest("there are no attempts", path="attempts", fix="send at least one attempt")
+        late = {task_id: self._tasks[task_id].ref for task_id in self._paths if task_id in self._tasks}
+        missing = self._paths.keys() - late.keys()
+        late.update(resolve(missing) if missing else {})
+        for task_id, path in self._paths.items():
+            if task_id not in late:
+                raise InvalidRequest(
+                    f"no task has the id {task_id!r}",
+                    path=f"{path}.task_id" if path else "task_id",
+                    fix="send the task before its attempts, or store it with PUT /v1/tasks/{id}",
+                )
+        entries = tuple(
+            entry if entry.task.key else replace(entry, task=late[entry.task.id]) for entry in self._entries
+        )
+        packed = {task.ref.key: task.packed for task in self._tasks.values()}
+        used = dict.fromkeys(entry.task.key for entry in entries)
+        return Submission({key: packed.get(key, b"") for key in used}, entries, options)
+
+    def _check_size(self, completion: str, path: str) -> None:
+        limit = self._max_completion_bytes
+        if len(completion) * 4 <= limit:
+            return
+        if len(completion) > limit or len(completion.encode("utf-8", "surrogatepass")) > limit:
+            raise TooLarge(
+                f"the completion is larger than {limit} bytes",
+                path=f"{path}.completion" if path else "completion",
+                fix="send shorter completions, or raise ASSAY_MAX_COMPLETION_BYTES",
+            )
+
+
+def draft_task(registry: Registry, document: Any, path: str) -> Drafted:
+    """Type a task and pack its document. Raises InvalidRequest naming the path of the fault."""
+    task = registry.parse_task(document, path=path)
+    try:
+        content = task.content_hash()
+        text = dump_line(document)
+        ref = TaskRef(task.id, content_hash(document), content, task.verifier, _requires(task))
+    except (RecursionError, ValueError) as error:
+        raise InvalidRequest(f"the task is nested too deeply: {error}", path=path, fix="flatten it") from error
+    return Drafted(document, ref, compress(text.encode("ascii")))
+
+
+def _requires(task: TaskBase) -> tuple[str, ...]:
+    return tuple(sorted(set(task.requires)))
+
+
+def _metadata_text(metadata: Mapping[str, Any], path: str) -> str:
+    if not metadata:
+        return "{}"
+    text = json.dumps(metadata, separators=(",", ":"))
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(metadata) > _MAX_DEPTH:
+        raise InvalidRequest(
+            f"metadata is nested more than {_MAX_DEPTH} levels deep",
+            path=f"{path}.metadata" if path else "metadata",
+            fix="flatten it",
+        )
+    return text
+
+
+def _depth(value: object) -> int:
+    depth = 0
+    level: list[object] = [value]
+    while level and depth <= _MAX_DEPTH:
+        depth += 1
+        level = [child for item in level for child in _children(item)]
+    return depth
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

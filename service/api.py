@@ -1,0 +1,105 @@
+"""The HTTP application: routes, keys, refusals. Everything that decides lives behind it, in `Parts`."""
+
+import hmac
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import SecretStr
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from assay import __version__
+from assay.errors import AssayError, InvalidRequest, Unauthorized
+from assay.service import problems
+from assay.service.parts import Parts
+from assay.service.problems import Problem
+from assay.service.routes_batches import batch_routes
+from assay.service.routes_service import open_routes, service_routes
+from assay.service.routes_tasks import task_routes
+from assay.verifiers.registry import json_path
+
+log = logging.getLogger(__name__)
+
+
+def create_app(parts: Parts) -> FastAPI:
+    """Return the application on top of `parts`; its lifespan starts and stops the hub."""
+    app = FastAPI(
+        title="Assay",
+        version=__version__,
+        summary="Self-hosted execution service for verifiable rewards.",
+        lifespan=_lifespan(parts),
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    guard = [Depends(_key_check(parts.settings.api_keys))]
+    app.include_router(open_routes(parts))
+    app.include_router(service_routes(parts), dependencies=guard)
+    app.include_router(batch_routes(parts), dependencies=guard)
+    app.include_router(task_routes(parts), dependencies=guard)
+    app.add_exception_handler(AssayError, _on_assay_error)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(ClientDisconnect, _on_disconnect)
+    app.add_exception_handler(Exception, _on_surprise)
+    return app
+
+
+def _lifespan(parts: Parts) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def run(_app: FastAPI) -> AsyncIterator[None]:
+        parts.hub.start()
+        try:
+            yield
+        finally:
+            await parts.hub.stop()
+
+    return run
+
+
+def _key_check(api_keys: Sequence[SecretStr]) -> Callable[[Request], None]:
+    known = [key.get_secret_value().encode() for key in api_keys]
+
+    async def check(request: Request) -> None:
+        if not known:
+            return
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        offered = key.strip().encode()
+        matches = [hmac.compare_digest(offered, one) for one in known]  # all of them: time tells nothing
+        if scheme.lower() != "bearer" or not any(matches):
+            raise Unauthorized("the bearer key is missing or wrong", fix="send Authorization: Bearer <key>")
+
+    return check  # type: ignore[return-value]  # FastAPI takes coroutine functions too
+
+
+async def _on_assay_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, AssayError)
+    return _answer(problems.of_error(error))
+
+
+async def _on_http_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _answer(problems.of_status(error.status_code, str(error.detail)))
+
+
+async def _on_validation_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    path = json_path("", first["loc"][1:])
+    return _answer(problems.of_error(InvalidRequest(first["msg"], path=path, fix="correct the value")))
+
+
+async def _on_disconnect(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=499)  # nobody reads it
+
+
+async def _on_surprise(_request: Request, error: Exception) -> Response:
+    log.error("request_failed", exc_info=error)
+    return _answer(problems.internal())
+
+
+def _answer(problem: Problem) -> Response:
+    return Response(problem.body(), problem.status, headers=dict(problem.headers), media_type=problems.MEDIA_TYPE)

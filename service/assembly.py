@@ -1,0 +1,71 @@
+"""What a worker judges with, put together in one place so that tests can put together something else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+from assay.errors import InvalidRequest
+from assay.schema import TaskBase
+from assay.settings import Settings
+from assay.verifiers.evaluate import CancelToken, Evaluation, Evaluator
+from assay.verifiers.registry import Registry
+
+
+class Judge(Protocol):
+    """Judges completions; as many calls run at once as the assembly has slots."""
+
+    def evaluate(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Evaluation:
+        """Judge one completion; never raises."""
+        ...
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A registry, a judge, how many attempts it takes at once, and how to end it."""
+
+    registry: Registry
+    judge: Judge
+    slots: int
+    close: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Assembler:
+    """Names, as `module:function`, what makes the registry (for the API) and the assembly (for a worker)."""
+
+    registry: str = "assay.verifiers.builtin:default_registry"
+    assembly: str = "assay.service.assembly:assemble"
+
+    def make_registry(self) -> Registry:
+        """Return the registry."""
+        made = _find(self.registry)()
+        assert isinstance(made, Registry)
+        return made
+
+    def make_assembly(self, settings: Settings) -> Assembly:
+        """Return the assembly. Raises IsolationUnavailable where attempts cannot be isolated."""
+        made = _find(self.assembly)(settings)
+        assert isinstance(made, Assembly)
+        return made
+
+
+def assemble(settings: Settings) -> Assembly:
+    """Open the sandbox and return the real assembly. Raises IsolationUnavailable."""
+    # Here, not at the top: the API knows assemblies by name only and must not load a sandbox.
+    from assay.sandboxes.local import open_pool
+    from assay.verifiers.builtin import default_registry
+
+    registry = default_registry()
+    pool = open_pool(settings)
+    return Assembly(registry, Evaluator(registry, pool, retries=settings.retries), pool.size, pool.close)
+
+
+def _find(name: str) -> Callable[..., object]:
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InvalidRequest(f"cannot find {name}: {error}", fix="name module:function") from error
+    assert callable(found)
+    return found

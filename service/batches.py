@@ -1,0 +1,263 @@
+"""Batches in Redis: accepted in one transaction, reported on, cancelled."""
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgpack
+from redis.client import Pipeline
+
+from assay.errors import InvalidRequest, NotFound, QueueFull, TooLarge
+from assay.outcomes import Outcome
+from assay.service import keys
+from assay.service.admission import Submission
+from assay.service.chunks import Entry, Member, Terms, choose_size, cut, interleave, pack, unpack
+from assay.service.connection import Connection
+from assay.service.fleet import Fleet
+from assay.service.queue import ChunkQueue, Lane
+from assay.service.recording import offer, read_answer, to_line, unjudged
+from assay.service.tasks import TaskStore
+
+_MARKER_TTL_S = 600  # how long a retry of the very same transaction is recognised
+_PER_ROUND_TRIP = 200
+_LONGEST_WAIT_S = 60
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A batch that will be finished whatever happens to the service."""
+
+    batch_id: str
+    total: int
+    is_repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Idempotency:
+    """A caller's key and what it was sent with."""
+
+    digest: str
+    body: str
+    ttl_s: int
+
+
+class Batches:
+    """The batches of one Redis."""
+
+    def __init__(self, connection: Connection, fleet: Fleet, *, queue_limit: int, private_redis: bool = False) -> None:
+        self._connection = connection
+        self._fleet = fleet
+        self._queue_limit = queue_limit
+        self._private_redis = private_redis
+        self.queue = ChunkQueue(connection)
+        self.tasks = TaskStore(connection)
+        self._admitting = threading.Lock()  # so that the check against the limit and the transaction are one step here
+
+    def accept(self, submission: Submission, idempotency: Idempotency | None = None) -> Accepted:
+        """Accept a batch; it is on disk when this returns. Raises QueueFull, TooLarge, InvalidRequest."""
+        marker = keys.idempotency(idempotency.digest if idempotency else uuid.uuid4().hex)
+        ttl_s = idempotency.ttl_s if idempotency else _MARKER_TTL_S
+        body = idempotency.body if idempotency else ""
+
+        def build(value: bytes | None, pipeline: Pipeline) -> Accepted:
+            if value is not None:
+                return _same_again(value, body)
+            self._check_room(len(submission.entries))
+            accepted = Accepted(new_batch_id(), len(submission.entries))
+            self._file(pipeline, accepted.batch_id, submission)
+            pipeline.set(marker, json.dumps([body, accepted.batch_id, accepted.total]), ex=ttl_s)
+            return accepted
+
+        with self._admitting:
+            return self._durably(lambda: self._connection.guarded(marker, build))
+
+    def accept_scores(self, calls: Sequence[tuple[str, Submission]]) -> None:
+        """Accept interactive calls under the ids given, in one transaction and in shared chunks. Raises QueueFull."""
+        marker = keys.idempotency(calls[0][0])
+
+        def build(value: bytes | None, pipeline: Pipeline) -> None:
+            if value is not None:
+                return  # the transaction had come through before the connection broke
+            self._check_room(sum(len(submission.entries) for _, submission in calls))
+            now = time.time()
+            lanes: dict[Lane, list[Member]] = {}
+            for batch_id, submission in calls:
+                self._describe(pipeline, batch_id, submission, "score", now)
+                for member in _members(batch_id, submission, now):
+                    lane = Lane(True, submission.options.priority, member.entry.task.requires)
+                    lanes.setdefault(lane, []).append(member)
+            for lane, members in lanes.items():
+                self._push(pipeline, lane, members)
+            pipeline.set(marker, b"1", ex=_MARKER_TTL_S)
+
+        with self._admitting:
+            self._connection.guarded(marker, build)
+
+    def cancel(self, batch_id: str, chosen: Callable[[Entry], bool] | None = None) -> int:
+        """Cancel all (or the chosen) attempts that have no result yet. Returns how many. Raises NotFound."""
+        if not self._connection.ask("EXISTS", keys.batch(batch_id)):
+            raise NotFound(f"no batch {batch_id!r} is unfinished", fix="check the id")
+        chunk_ids = [name.decode() for name in self._connection.ask("SMEMBERS", keys.chunks(batch_id))]
+        count = 0
+        for start in range(0, len(chunk_ids), _PER_ROUND_TRIP):
+            part = chunk_ids[start : start + _PER_ROUND_TRIP]
+            blobs = self._connection.ask("MGET", *map(keys.chunk, part))
+            members = [member for blob in blobs if blob is not None for member in unpack(blob)]
+            count += self.cancel_members([m for m in members if chosen is None or chosen(m.entry)])
+        if chosen is None:
+            pipeline = self._connection.pipeline(atomic=True)
+            self.queue.discard(pipeline, chunk_ids)
+            pipeline.delete(keys.chunks(batch_id))
+            pipeline.hset(keys.batch(batch_id), "cancelled", 1)
+            self._connection.run(pipeline)
+        return count
+
+    def cancel_members(self, members: Sequence[Member]) -> int:
+        """Record `cancelled` for those without a result and have the workers kill them. Returns how many."""
+        count = 0
+        for start in range(0, len(members), _PER_ROUND_TRIP):
+            part = members[start : start + _PER_ROUND_TRIP]
+            pipeline = self._connection.pipeline()
+            for member in part:
+                offer(pipeline, member, to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")))
+            for batch_id, indexes in _by_batch(part).items():
+                pipeline.publish(keys.CANCEL_CHANNEL, msgpack.packb([batch_id, indexes]))
+            pipeline.publish(keys.PROGRESS_CHANNEL, msgpack.packb(list(_by_batch(part))))
+            answers = self._connection.run(pipeline)[: len(part)]
+            count += sum(read_answer(answer).first for answer in answers)
+        return count
+
+    def late(self) -> list[str]:
+        """Return unfinished batches whose deadline has passed, each once, and have their chunks brought forward."""
+        now = time.time()
+        names = [name.decode() for name in self._connection.ask("ZRANGEBYSCORE", keys.DEADLINES, "-inf", now)]
+        for batch_id in names:
+            chunk_ids = [name.decode() for name in self._connection.ask("SMEMBERS", keys.chunks(batch_id))]
+            if chunk_ids:
+                self.queue.expedite(chunk_ids)
+            self._connection.ask("ZREM", keys.DEADLINES, batch_id)
+        return names
+
+    def pending(self) -> int:
+        """Return how many attempts wait or run."""
+        return int(self._connection.ask("GET", keys.PENDING) or 0)
+
+    def _check_room(self, attempts: int) -> None:
+        if attempts > self._queue_limit:
+            raise TooLarge(
+                f"{attempts} attempts are more than the queue ever holds ({self._queue_limit})",
+                path="attempts",
+                fix="split the batch, or raise ASSAY_QUEUE_LIMIT",
+            )
+        pending = self.pending()
+        over = pending + attempts - self._queue_limit
+        if over > 0:
+            wait_s = over * self._fleet.seconds_per_attempt()
+            raise QueueFull(
+                f"{pending} attempts wait, {attempts} more would pass the limit of {self._queue_limit}",
+                retry_after_s=max(1, min(_LONGEST_WAIT_S, round(wait_s))),
+            )
+
+    def _file(self, pipeline: Pipeline, batch_id: str, submission: Submission) -> None:
+        now = time.time()
+        self._describe(pipeline, batch_id, submission, "batch", now)
+        _count_groups(pipeline, batch_id, submission.entries)
+        pipeline.sadd(keys.RUNNING, batch_id)
+        if submission.options.deadline_s is not None:
+            pipeline.zadd(keys.DEADLINES, {batch_id: now + submission.options.deadline_s})
+        lanes: dict[Lane, list[Member]] = {}
+        for member in _members(batch_id, submission, now):
+            lane = Lane(False, submission.options.priority, member.entry.task.requires)
+            lanes.setdefault(lane, []).append(member)
+        for lane, members in lanes.items():
+            chunk_ids = self._push(pipeline, lane, members)
+            pipeline.sadd(keys.chunks(batch_id), *chunk_ids)
+
+    def _describe(self, pipeline: Pipeline, batch_id: str, submission: Submission, kind: str, now: float) -> None:
+        self.tasks.hold(pipeline, submission.documents)
+        pipeline.incrby(keys.PENDING, len(submission.entries))
+        fields = {
+            "total": len(submission.entries),
+            "done": 0,
+            "kind": kind,
+            "accepted": f"{now:.6f}",
+            "options": submission.options.model_dump_json(exclude_unset=True),
+            "docs": " ".join(submission.documents),
+        }
+        pipeline.hset(keys.batch(batch_id), mapping=fields)
+
+    def _push(self, pipeline: Pipeline, lane: Lane, members: list[Member]) -> list[str]:
+        size = choose_size(len(members), self._fleet.slots(), self._fleet.mean_run_s())
+        ordered = members if lane.interactive else interleave(members, size)
+        return self.queue.push(pipeline, lane, (pack(part) for part in cut(ordered, size)))
+
+    def _durably(self, transact: Callable[[], Accepted]) -> Accepted:
+        """Have our own Redis write through to the disk before it answers; its usual pace is once a second."""
+        if not self._private_redis:
+            return transact()
+        self._connection.ask("CONFIG", "SET", "appendfsync", "always")
+        try:
+            return transact()
+        finally:
+            self._connection.ask("CONFIG", "SET", "appendfsync", "everysec")
+
+
+def new_batch_id() -> str:
+    """Return an id that sorts by time and cannot be guessed."""
+    return f"b{int(time.time() * 1000):012x}{uuid.uuid4().hex[:16]}"
+
+
+def by_groups_or_indexes(groups: Iterable[str], indexes: Iterable[int]) -> Callable[[Entry], bool]:
+    """Return what chooses the attempts of these groups and these places."""
+    chosen_groups, chosen_indexes = frozenset(groups), frozenset(indexes)
+    return lambda entry: entry.group in chosen_groups or entry.index in chosen_indexes
+
+
+def members_of(batch_id: str, submission: Submission) -> list[Member]:
+    """Return the attempts of a submission that was accepted under this id."""
+    return _members(batch_id, submission, time.time())
+
+
+def _members(batch_id: str, submission: Submission, now: float) -> list[Member]:
+    options = submission.options
+    terms = Terms(
+        batch_id,
+        accepted=now,
+        deadline=None if options.deadline_s is None else now + options.deadline_s,
+        mask_truncated=options.mask_truncated,
+        keep_output=options.keep_output,
+        cache=options.cache,
+    )
+    return [Member(terms, entry) for entry in submission.entries]
+
+
+def _count_groups(pipeline: Pipeline, batch_id: str, entries: Iterable[Entry]) -> None:
+    counts: dict[str, int] = {}
+    for entry in entries:
+        counts[entry.group] = counts.get(entry.group, 0) + 1
+    fields: dict[str, int] = {}
+    for group, count in counts.items():
+        name = json.dumps(group)
+        fields[f"n{name}"] = fields[f"l{name}"] = count
+    pipeline.hset(keys.groups(batch_id), mapping=fields)  # type: ignore[arg-type]  # int values are fine for redis
+
+
+def _by_batch(members: Iterable[Member]) -> Mapping[str, list[int]]:
+    chosen: dict[str, list[int]] = {}
+    for member in members:
+        chosen.setdefault(member.terms.batch_id, []).append(member.entry.index)
+    return chosen
+
+
+def _same_again(value: bytes, body: str) -> Accepted:
+    known, batch_id, total = json.loads(value)
+    if known != body:
+        raise InvalidRequest(
+            "this Idempotency-Key was sent with another body",
+            path="Idempotency-Key",
+            fix="use a new key for a new batch",
+        )
+    return Accepted(batch_id, total, is_repeated=True)

@@ -1,0 +1,89 @@
+"""A verifier that does as it is told, and a judge without a sandbox: for tests of everything but judging.
+
+The completion is a JSON object: `outcome` (default `passed`), `reward`, `sleep_s`, `stdout`. Anything else is `failed`.
+"""
+
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any, Literal  # Any: a completion is unparsed JSON
+
+from pydantic import ConfigDict
+
+from assay.outcomes import Outcome, has_null_reward
+from assay.sandboxes.interface import Slot
+from assay.schema import TaskBase, TestResult, Verdict
+from assay.service.assembly import Assembler, Assembly
+from assay.settings import Settings
+from assay.verifiers.evaluate import CancelToken, Evaluation
+from assay.verifiers.registry import Registry
+
+FAKE = Assembler(registry="assay.service.fakes:fake_registry", assembly="assay.service.fakes:assemble_fake")
+"""Names the fake registry and assembly."""
+
+
+class EchoTask(TaskBase):
+    """A task of the fake verifier."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "echo-1", "verifier": "echo", "tests": ["a"]}]})
+
+    verifier: Literal["echo"] = "echo"
+    tests: tuple[str, ...]
+
+
+class EchoVerifier:
+    """Returns the verdict that the completion names."""
+
+    name = "echo"
+    version = "1"
+    task_model = EchoTask
+
+    def judge(self, task: EchoTask, completion: str, slot: Slot) -> Verdict:  # noqa: ARG002 - the protocol's
+        """Return the verdict that the completion names."""
+        return verdict_of(task, _read(completion))
+
+
+class FakeJudge:
+    """Judges echo tasks; `sleep_s` ends early when the attempt is cancelled."""
+
+    def evaluate(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Evaluation:
+        """Do what the completion says."""
+        assert isinstance(task, EchoTask)
+        order = _read(completion)
+        sleep_s = float(order.get("sleep_s", 0))
+        if sleep_s:
+            token, woken = cancel or CancelToken(), threading.Event()
+            token.attach(woken.set)
+            woken.wait(sleep_s)
+            token.attach(None)
+            if token.cancelled:
+                verdict = Verdict(outcome=Outcome.CANCELLED, reward=None, message="cancelled by the caller")
+                return Evaluation(verdict, sleep_s, "fake", EchoVerifier.version)
+        return Evaluation(verdict_of(task, order), sleep_s, "fake", EchoVerifier.version)
+
+
+def verdict_of(task: EchoTask, order: Mapping[str, Any]) -> Verdict:
+    """Return the verdict that an order names, the same for every test."""
+    outcome = Outcome(order.get("outcome", "passed"))
+    default = 1.0 if outcome is Outcome.PASSED else 0.0
+    reward = None if has_null_reward(outcome) else float(order.get("reward", default))
+    tests = tuple(TestResult(outcome=outcome, name=name) for name in task.tests)
+    return Verdict(outcome=outcome, reward=reward, tests=tests, stdout=str(order.get("stdout", "")))
+
+
+def fake_registry() -> Registry:
+    """Return a registry that knows `echo` alone."""
+    return Registry([EchoVerifier()])
+
+
+def assemble_fake(settings: Settings) -> Assembly:
+    """Return an assembly that needs no sandbox."""
+    return Assembly(fake_registry(), FakeJudge(), settings.slots or 4, lambda: None)
+
+
+def _read(completion: str) -> Mapping[str, Any]:
+    try:
+        order = json.loads(completion)
+    except ValueError:
+        return {"outcome": "failed"}
+    return order if isinstance(order, dict) else {"outcome": "failed"}

@@ -1,0 +1,158 @@
+"""Keeps a worker's waiting room filled: claims chunks, drops what has a result or is too late, types the tasks."""
+
+import importlib.util
+import logging
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from assay.errors import ServiceUnavailable
+from assay.outcomes import Outcome
+from assay.schema import TaskBase
+from assay.service import keys, scripts
+from assay.service.chunks import Member, unpack
+from assay.service.connection import Connection
+from assay.service.queue import ChunkQueue, Claim, Lane
+from assay.service.recorder import Finished, Recorder
+from assay.service.recording import to_line, unjudged
+from assay.service.task_cache import TaskCache, Unreadable
+from assay.service.waiting_room import Held, WaitingRoom, Work, is_late
+
+log = logging.getLogger(__name__)
+
+_LOOK_AGAIN_S = 1.0  # a wake-up can be lost with a connection
+_MAX_DELIVERIES = 10
+TOO_LATE = "the deadline passed before it could start"
+
+
+class Feeder:
+    """A thread that brings work from Redis to the waiting room."""
+
+    def __init__(
+        self, connection: Connection, worker: str, room: WaitingRoom, recorder: Recorder, tasks: TaskCache
+    ) -> None:
+        self._connection = connection
+        self._queue = ChunkQueue(connection)
+        self._worker = worker
+        self._room = room
+        self._recorder = recorder
+        self._tasks = tasks
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._held: dict[str, Claim] = {}
+        self._lanes: list[Lane] = []
+        self._lanes_read = float("-inf")
+        self._unwanted: list[Lane] = []  # lanes from which nothing was claimed because enough of them waits here
+        self._known_modules: dict[str, bool] = {}
+
+    def wake(self, lane: str | None = None) -> None:
+        """Look for work now: chunks were pushed to a lane, or anything may have happened."""
+        if lane is None or all(lane != known.name for known in self._lanes):
+            self._lanes_read = float("-inf")
+        self._wake.set()
+
+    def refill(self) -> None:
+        """Look for work if the room has just become too empty; called whenever something has left it."""
+        if self._unwanted and self._room.wanted(self._unwanted):
+            self._wake.set()
+
+    def stop(self) -> None:
+        """Claim nothing more."""
+        self._stopping.set()
+        self._wake.set()
+
+    def held(self) -> list[Claim]:
+        """Return the chunks leased to this worker."""
+        return list(self._held.values())
+
+    def forget(self, claim: Claim) -> None:
+        """Stop holding a chunk that is finished."""
+        self._held.pop(claim.chunk_id, None)
+
+    def run(self) -> None:
+        """Feed until stopped."""
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                self._drop_late()
+                if self._feed():
+                    continue
+            except ServiceUnavailable as error:
+                log.warning("feeder_lost_redis error=%s", error)
+            self._wake.wait(_LOOK_AGAIN_S)
+
+    def _feed(self) -> bool:
+        """Claim one chunk, if one is wanted and there; say whether it was."""
+        lanes = self._usable_lanes()
+        wanted = self._room.wanted(lanes)
+        self._unwanted = [lane for lane in lanes if lane not in wanted]
+        claim = self._queue.claim(self._worker, wanted)
+        if claim is None:
+            return False
+        self._held[claim.chunk_id] = claim
+        self._adopt(claim)
+        return True
+
+    def _adopt(self, claim: Claim) -> None:
+        members = unpack(claim.blob)
+        batch_ids = list(dict.fromkeys(member.terms.batch_id for member in members))
+        members = self._without_result(members, batch_ids)
+        held = Held(claim, frozenset(batch_ids), len(members))
+        if not members:
+            self._recorder.finish(held)
+            return
+        if claim.deliveries > _MAX_DELIVERIES:
+            log.error("chunk_given_up chunk=%s deliveries=%d", claim.chunk_id, claim.deliveries)
+            reason = f"{claim.deliveries} workers died while they judged it or its neighbours"
+            self._refuse(held, members, Outcome.INFRA_ERROR, reason)
+            return
+        self._admit(held, members, self._tasks.find(member.entry.task.key for member in members))
+
+    def _admit(self, held: Held, members: Sequence[Member], tasks: Mapping[str, TaskBase | Unreadable]) -> None:
+        now = time.time()
+        works: list[Work] = []
+        for member in members:
+            task = tasks[member.entry.task.key]
+            if is_late(member, now):
+                self._refuse(held, [member], Outcome.CANCELLED, TOO_LATE)
+            elif isinstance(task, Unreadable):
+                self._refuse(held, [member], Outcome.INFRA_ERROR, f"this worker cannot read the task: {task.reason}")
+            else:
+                works.append(Work(held, member, task))
+        self._room.add(works)
+
+    def _without_result(self, members: Sequence[Member], batch_ids: Sequence[str]) -> list[Member]:
+        names = [name for one in batch_ids for name in (keys.batch(one), keys.recorded(one))]
+        answers = self._connection.ask("EVAL", scripts.ADOPT, len(names), *names, f"{time.time():.6f}")
+        bitmaps = dict(zip(batch_ids, answers, strict=True))
+        return [
+            member
+            for member in members
+            if bitmaps[member.terms.batch_id] is not None
+            and not _is_set(bitmaps[member.terms.batch_id], member.entry.index)
+        ]
+
+    def _refuse(self, held: Held, members: Iterable[Member], outcome: Outcome, reason: str) -> None:
+        for member in members:
+            self._recorder.put(Finished(held, member, to_line(unjudged(member, outcome, reason))))
+
+    def _drop_late(self) -> None:
+        for work in self._room.take_late():
+            self._refuse(work.held, [work.member], Outcome.CANCELLED, TOO_LATE)
+
+    def _usable_lanes(self) -> list[Lane]:
+        if time.monotonic() - self._lanes_read > _LOOK_AGAIN_S:
+            self._lanes_read = time.monotonic()
+            self._lanes = [lane for lane in self._queue.lanes() if all(map(self._has_module, lane.requires))]
+        return self._lanes
+
+    def _has_module(self, name: str) -> bool:
+        top = name.partition(".")[0]
+        if top not in self._known_modules:
+            self._known_modules[top] = top.isidentifier() and importlib.util.find_spec(top) is not None
+        return self._known_modules[top]
+
+
+def _is_set(bitmap: bytes, index: int) -> bool:
+    byte = index >> 3
+    return byte < len(bitmap) and bool(bitmap[byte] & (0x80 >> (index & 7)))

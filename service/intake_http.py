@@ -1,0 +1,62 @@
+"""From an HTTP request to a typed submission, without stopping the event loop."""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+
+from starlette.requests import Request
+
+from assay.service.admission import Draft, Submission, read_submission
+from assay.service.batches import Idempotency
+from assay.service.bodies import Kind, inflate, media_kind, read_raw
+from assay.service.parts import Parts
+
+_SMALL_BYTES = 64_000  # parsed at once: handing it to a thread would take longer
+_LARGE_AT_ONCE = 2
+
+
+class BodyReader:
+    """Reads bodies; large ones are parsed in threads, a few at a time, so that memory stays bounded."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._limit_bytes = parts.settings.max_body_mb * 2**20
+        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
+
+    async def raw(self, request: Request) -> bytes:
+        """Return the body as sent. Raises TooLarge as soon as it is known to be."""
+        return await read_raw(request.stream(), request.headers.get("content-length"), self._limit_bytes)
+
+    async def submission(self, request: Request, raw: bytes) -> Submission:
+        """Parse a batch or pair. Raises the refusals of `read_submission`."""
+        kind = media_kind(request.headers.get("content-type"))
+        encoding = request.headers.get("content-encoding")
+        query = dict(request.query_params)
+        if len(raw) <= _SMALL_BYTES and encoding is None:
+            return self._parse(raw, encoding, kind, query)
+        async with self._large:
+            return await asyncio.to_thread(self._parse, raw, encoding, kind, query)
+
+    def text(self, request: Request, raw: bytes) -> bytes:
+        """Return the decompressed body; blocks."""
+        return inflate(raw, request.headers.get("content-encoding"), self._limit_bytes)
+
+    def _parse(self, raw: bytes, encoding: str | None, kind: Kind, query: Mapping[str, str]) -> Submission:
+        data = inflate(raw, encoding, self._limit_bytes)
+        draft = Draft(self._parts.registry, self._parts.settings)
+        return read_submission(data, kind, query, draft, self._parts.batches.tasks.resolve)
+
+
+def idempotency_of(request: Request, raw: bytes, ttl_s: int) -> Idempotency | None:
+    """Return the caller's Idempotency-Key and a digest of what it was sent with; blocks for large bodies."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    body = hashlib.sha256(raw)
+    for part in (
+        request.headers.get("content-type", ""),
+        request.headers.get("content-encoding", ""),
+        request.url.query,
+    ):
+        body.update(b"\0" + part.encode())
+    return Idempotency(hashlib.sha256(key.encode()).hexdigest(), body.hexdigest(), ttl_s)

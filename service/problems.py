@@ -1,0 +1,59 @@
+"""Refusals as problem documents (RFC 9457): stable types, what is wrong, where, and what to do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from assay.canonical import dump_line
+from assay.errors import AssayError, QueueFull, RequestError
+
+MEDIA_TYPE = "application/problem+json"
+_SLUGS = {404: "not-found", 405: "method-not-allowed", 415: "unsupported-media"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One problem document and its headers."""
+
+    slug: str
+    status: int
+    detail: str
+    path: str = ""
+    fix: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def body(self) -> str:
+        """Return the document as JSON."""
+        document: dict[str, object] = {
+            "type": f"urn:assay:problem:{self.slug}",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        if self.path:
+            document["path"] = self.path
+        if self.fix:
+            document["fix"] = self.fix
+        return dump_line(document)
+
+
+def of_error(error: AssayError) -> Problem:
+    """Return the problem that tells a caller of `error`; what is not the caller's fault is a 503."""
+    if not isinstance(error, RequestError):
+        return Problem("unavailable", 503, str(error), fix="try again", headers={"Retry-After": "1"})
+    headers = {}
+    if isinstance(error, QueueFull):
+        headers["Retry-After"] = str(error.retry_after_s)
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Problem(error.slug, error.status, error.detail, error.path, error.fix, headers)
+
+
+def of_status(status: int, detail: str) -> Problem:
+    """Return the problem for a bare HTTP status."""
+    return Problem(_SLUGS.get(status, "invalid-request"), status, detail)
+
+
+def internal() -> Problem:
+    """Return the problem for a fault of ours that nobody foresaw; the log knows more."""
+    return Problem("internal", 500, "the service failed; its log says how", fix="try again")

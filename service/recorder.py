@@ -1,0 +1,145 @@
+"""Brings results to Redis: whatever has come meanwhile goes in one round trip, and nothing is lost while Redis is away."""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any  # Any: Redis answers have no types of their own
+
+import msgpack
+from redis.client import Pipeline
+
+from assay.errors import ServiceUnavailable
+from assay.service import keys
+from assay.service.chunks import Member
+from assay.service.connection import Connection
+from assay.service.queue import ChunkQueue, Claim
+from assay.service.recording import Line, offer, read_answer
+from assay.service.telemetry import Tally
+from assay.service.waiting_room import Held
+
+log = logging.getLogger(__name__)
+
+_TOGETHER = 128
+_PAUSE_S = 0.2
+_TALLY_S = 1.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A result to record."""
+
+    held: Held
+    member: Member
+    line: Line
+
+
+class Recorder:
+    """A thread that records results and finishes chunks whose attempts all have one."""
+
+    def __init__(self, connection: Connection, worker: str, on_finished: Callable[[Claim], None]) -> None:
+        self._connection = connection
+        self._queue = ChunkQueue(connection)
+        self._worker = worker
+        self._on_finished = on_finished
+        self._inbox: queue.SimpleQueue[Finished | Held | None] = queue.SimpleQueue()
+        self._tally = Tally()
+        self._tallied = time.monotonic()
+        self._give_up = threading.Event()
+
+    def put(self, finished: Finished) -> None:
+        """Hand over a result."""
+        self._inbox.put(finished)
+
+    def finish(self, held: Held) -> None:
+        """Hand over a chunk that has nothing left to record."""
+        self._inbox.put(held)
+
+    def stop(self) -> None:
+        """End after everything handed over so far."""
+        self._inbox.put(None)
+
+    def abandon(self) -> None:
+        """End even if Redis stays away; the chunks' leases run out and others judge again what was not recorded."""
+        self._give_up.set()
+        self._inbox.put(None)
+
+    def run(self) -> None:
+        """Record until stopped."""
+        is_open = True
+        while is_open:
+            items, is_open = self._gather()
+            results = [item for item in items if isinstance(item, Finished)]
+            if results and not self._record(results):
+                return
+            done = [item for item in items if isinstance(item, Held)] + _complete(results)
+            if done or not is_open or time.monotonic() - self._tallied > _TALLY_S:
+                self._close(done)
+
+    def _gather(self) -> tuple[list[Finished | Held], bool]:
+        items: list[Finished | Held] = []
+        try:
+            first = self._inbox.get(timeout=_TALLY_S)
+        except queue.Empty:
+            return items, not self._give_up.is_set()
+        while first is not None:
+            items.append(first)
+            if len(items) >= _TOGETHER:
+                return items, True
+            try:
+                first = self._inbox.get_nowait()
+            except queue.Empty:
+                return items, True
+        return items, False
+
+    def _record(self, items: Sequence[Finished]) -> bool:
+        news = msgpack.packb(list(dict.fromkeys(item.member.terms.batch_id for item in items)))
+
+        def add(pipeline: Pipeline) -> None:
+            for item in items:
+                offer(pipeline, item.member, item.line)
+            pipeline.publish(keys.PROGRESS_CHANNEL, news)
+
+        answers = self._persist(add)
+        if answers is None:
+            return False
+        for item, answer in zip(items, answers, strict=False):  # one answer more: the publication's
+            if read_answer(answer).first:
+                self._tally.add(item.line.result)
+        return True
+
+    def _close(self, done: Sequence[Held]) -> None:
+        self._tallied = time.monotonic()
+        counts = self._tally.take()
+
+        def add(pipeline: Pipeline) -> None:
+            counts.add_to(pipeline)
+            for held in done:
+                self._queue.finish(pipeline, self._worker, held.claim, held.batch_ids)
+
+        if (done or counts) and self._persist(add) is not None:
+            for held in done:
+                self._on_finished(held.claim)
+
+    def _persist(self, add: Callable[[Pipeline], None]) -> list[Any] | None:
+        """Try until Redis takes it, for every step is harmless when repeated; None if it was given up."""
+        while True:
+            pipeline = self._connection.pipeline()
+            add(pipeline)
+            try:
+                return self._connection.run(pipeline)
+            except ServiceUnavailable as error:
+                log.warning("record_delayed error=%s", error)
+                if self._give_up.wait(_PAUSE_S):
+                    return None
+
+
+def _complete(results: Sequence[Finished]) -> list[Held]:
+    done: list[Held] = []
+    for item in results:
+        item.held.left -= 1
+        if item.held.left == 0:
+            done.append(item.held)
+    return done

@@ -1,0 +1,144 @@
+"""Result lines and the step that makes one of them an attempt's only result."""
+
+import json
+import time
+from dataclasses import dataclass
+
+from redis.client import Pipeline
+
+from assay import __version__
+from assay.canonical import dump_line
+from assay.outcomes import Outcome
+from assay.schema import Attempt, BatchOptions, Result, TaskBase, Timing, Usage
+from assay.service import keys, scripts
+from assay.service.chunks import Member
+from assay.verifiers.evaluate import Evaluation
+from assay.verifiers.results import Place, build_result
+
+DOCUMENT_TTL_S = 600
+"""How long a task document outlives the last batch that used it: the next batch often brings it again."""
+SCORE_TTL_S = 60
+"""How long the results of an answered `score` call stay readable."""
+STATS_TTL_S = 30 * 86_400
+"""How long a task's statistics outlive its last attempt."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of an offered result: `first` is False if the attempt had one already or its batch is gone."""
+
+    first: bool
+    seq: int
+    total: int
+
+    @property
+    def completes_batch(self) -> bool:
+        """Whether this was the batch's last result."""
+        return self.first and self.seq == self.total
+
+
+@dataclass(frozen=True)
+class Line:
+    """A result with its text, cut where the number of its `seq` belongs."""
+
+    result: Result
+    head: str
+    tail: str
+
+
+def to_line(result: Result) -> Line:
+    """Write a result out. Raises ValueError if it holds what is not JSON."""
+    head = f'{{"batch_id":"{result.batch_id}","seq":'
+    text = dump_line(result.model_dump(mode="json"))
+    return Line(result, head, text[len(head) + 1 :])  # behind the 0 that stands for a number nobody knows yet
+
+
+def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
+    """Add to `pipeline` the step that records `line` unless the attempt has one; read its answer with `read_answer`."""
+    batch_id = member.terms.batch_id
+    entry = member.entry
+    result = line.result
+    names = (
+        keys.batch(batch_id),
+        keys.recorded(batch_id),
+        keys.stream(batch_id),
+        keys.groups(batch_id),
+        keys.PENDING,
+        keys.TASK_REFS,
+        keys.FINISHED,
+        keys.DEADLINES,
+        keys.task_stats(json.dumps(entry.task.id)),
+    )
+    pipeline.eval(
+        scripts.RECORD,
+        len(names),
+        *names,
+        batch_id,
+        entry.index,
+        line.head,
+        line.tail,
+        result.outcome.value,
+        "" if result.reward is None else repr(result.reward),
+        json.dumps(entry.group),
+        "" if entry.policy_version is None else json.dumps(entry.policy_version),
+        f"{time.time():.6f}",
+        DOCUMENT_TTL_S,
+        SCORE_TTL_S,
+        STATS_TTL_S,
+    )
+
+
+def read_answer(answer: list[int]) -> Recorded:
+    """Type the answer to an offer."""
+    state, seq, total = answer
+    return Recorded(state == 1, seq, total)
+
+
+def judged(member: Member, task: TaskBase, evaluation: Evaluation, queued_s: float) -> Result:
+    """Return the result of an evaluated attempt."""
+    entry, terms = member.entry, member.terms
+    attempt = Attempt.model_construct(
+        task_id=entry.task.id,
+        completion=entry.completion,
+        attempt=entry.label,
+        group=entry.group,
+        policy_version=entry.policy_version,
+        truncated=entry.truncated,
+        metadata=json.loads(entry.metadata),
+    )
+    options = BatchOptions(mask_truncated=terms.mask_truncated, keep_output=terms.keep_output)
+    place = Place(terms.batch_id, entry.index, entry.label)
+    result = build_result(place, task, attempt, evaluation, options)
+    timing = Timing(queued_s=round(queued_s, 6), run_s=result.timing.run_s)
+    return result.model_copy(update={"timing": timing})
+
+
+def unjudged(member: Member, outcome: Outcome, message: str) -> Result:
+    """Return the null-reward result of an attempt that no verifier has seen."""
+    entry = member.entry
+    return Result(
+        batch_id=member.terms.batch_id,
+        seq=0,
+        index=entry.index,
+        task_id=entry.task.id,
+        attempt=entry.label,
+        group=entry.group,
+        outcome=outcome,
+        reward=None,
+        passed=(),
+        tests=(),
+        terms={},
+        steps=(),
+        message=message,
+        stdout="",
+        stderr="",
+        exit_code=None,
+        usage=Usage(),
+        timing=Timing(queued_s=round(max(0.0, time.time() - member.terms.accepted), 6)),
+        verifier=entry.task.verifier,
+        versions={"task": entry.task.content, "assay": __version__},
+        sandbox="",
+        cached=False,
+        flags=("truncated",) if entry.truncated else (),
+        metadata=json.loads(entry.metadata),
+    )

@@ -1,0 +1,164 @@
+"""Routes for batches, their results and interactive scores."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from assay.canonical import load
+from assay.errors import InvalidRequest, NotFound, TooLarge
+from assay.schema import Wire
+from assay.service import spec
+from assay.service.answers import json_answer
+from assay.service.archive import Stored
+from assay.service.batches import by_groups_or_indexes
+from assay.service.chunks import Entry
+from assay.service.intake_http import BodyReader, idempotency_of
+from assay.service.parts import Parts
+from assay.service.results import Reader
+from assay.verifiers.registry import parse
+
+NDJSON = "application/x-ndjson"
+_MAX_SCORE = 1_000
+_LOOK_AGAIN_S = 2.0
+
+
+class Cancellation(Wire):
+    """What to cancel: attempts of these groups and attempts at these places of the batch."""
+
+    groups: tuple[str, ...] = ()
+    attempts: tuple[int, ...] = Field((), description="Indexes in the batch, from 0.")
+
+
+def batch_routes(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(prefix="/v1", tags=["batches"], responses=spec.PROBLEMS)
+    bodies = BodyReader(parts)
+
+    @router.post("/batches", status_code=202, openapi_extra=spec.BATCH_BODY, responses=spec.ACCEPTED)
+    async def submit(request: Request) -> Response:
+        """Accept a batch; answered once it is durable."""
+        raw = await bodies.raw(request)
+        submission = await bodies.submission(request, raw)
+        ttl_s = parts.settings.result_ttl_s
+        idempotency = await asyncio.to_thread(idempotency_of, request, raw, ttl_s)
+        accepted = await asyncio.to_thread(parts.batches.accept, submission, idempotency)
+        state = "queued"
+        if accepted.is_repeated:
+            state = (await asyncio.to_thread(parts.results.status, accepted.batch_id))["state"]
+        return json_answer({"batch_id": accepted.batch_id, "state": state, "total": accepted.total}, 202)
+
+    @router.post("/score", openapi_extra=spec.SCORE_BODY, responses=spec.SCORED)
+    async def score(request: Request) -> Response:
+        """Score a few attempts at interactive priority; answered, in input order, when all are done."""
+        submission = await bodies.submission(request, await bodies.raw(request))
+        if len(submission.entries) > _MAX_SCORE:
+            raise TooLarge(f"more than {_MAX_SCORE} attempts", path="attempts", fix="use POST /v1/batches")
+
+        async def gone() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+
+        lines = await parts.calls.score(submission, gone)
+        return Response(b'{"results":[' + b",".join(lines) + b"]}", media_type="application/json")
+
+    @router.get("/batches/{batch_id}", responses=spec.STATUS)
+    async def status(batch_id: str) -> Response:
+        """Return state, progress, counts by outcome and sums per group."""
+        return json_answer(await asyncio.to_thread(parts.results.status, batch_id))
+
+    @router.delete("/batches/{batch_id}", responses=spec.STATUS)
+    async def cancel_all(batch_id: str) -> Response:
+        """Cancel what has no result yet: queued attempts never start, running ones are killed."""
+        await asyncio.to_thread(_cancel, parts, batch_id, None)
+        return json_answer(await asyncio.to_thread(parts.results.status, batch_id))
+
+    @router.post("/batches/{batch_id}/cancel", openapi_extra=spec.CANCEL_BODY, responses=spec.CANCELLED)
+    async def cancel_some(batch_id: str, request: Request) -> Response:
+        """Cancel the attempts of some groups, or at some places, that have no result yet."""
+        chosen = _parse_cancellation(await bodies.raw(request))
+        predicate = by_groups_or_indexes(chosen.groups, chosen.attempts)
+        count = await asyncio.to_thread(_cancel, parts, batch_id, predicate)
+        return json_answer({"batch_id": batch_id, "cancelled": count})
+
+    @router.get("/batches/{batch_id}/results.jsonl", responses=spec.LINES)
+    async def results(
+        batch_id: str,
+        after: int = Query(0, ge=0, description="Skip results up to this seq."),
+        follow: bool = Query(False, description="Stay until the batch is complete."),
+        order: Literal["completion", "input"] = Query("completion"),
+        events: Literal["groups"] | None = Query(None, description="Add a line when a group is complete."),
+    ) -> Response:
+        """Stream result lines, in order of completion (`seq`) or of input."""
+        if order == "input" and events:
+            raise InvalidRequest("events stand in order of completion", path="events", fix="drop events or order=input")
+        # A client that resumes may have missed the event of the last result it saw: that result is read again.
+        start = max(0, after - 1) if events else after
+        reader = await asyncio.to_thread(parts.results.read, batch_id, start)
+        pages = _pages(parts, batch_id, reader, follow)
+        body = _sorted(pages) if order == "input" else _in_order(pages, after, events is not None)
+        return StreamingResponse(body, media_type=NDJSON)
+
+    return router
+
+
+async def _pages(parts: Parts, batch_id: str, reader: Reader, follow: bool) -> AsyncIterator[list[Stored]]:
+    with parts.hub.watching(batch_id) as news:
+        while not reader.is_complete:
+            news.clear()
+            page = await asyncio.to_thread(reader.page)
+            if page:
+                yield page
+            elif not follow or parts.hub.is_stopping:
+                return
+            else:
+                try:
+                    await asyncio.wait_for(news.wait(), _LOOK_AGAIN_S)
+                except TimeoutError:
+                    continue  # the message may have been lost: look again
+
+
+async def _in_order(pages: AsyncIterator[list[Stored]], after: int, events: bool) -> AsyncIterator[bytes]:
+    async for page in pages:
+        lines: list[bytes] = []
+        for entry in page:
+            if entry.seq > after:
+                lines.append(entry.line)
+            if events and entry.event is not None:
+                lines.append(entry.event)
+        yield b"".join(line + b"\n" for line in lines)
+
+
+async def _sorted(pages: AsyncIterator[list[Stored]]) -> AsyncIterator[bytes]:
+    """Yield by index, each as soon as all before it are there; what has gaps before it comes at the end."""
+    waiting: dict[int, bytes] = {}
+    following = 0
+    async for page in pages:
+        waiting.update((entry.index, entry.line) for entry in page)
+        ready = bytearray()
+        while following in waiting:
+            ready += waiting.pop(following) + b"\n"
+            following += 1
+        yield bytes(ready)
+    yield b"".join(waiting[index] + b"\n" for index in sorted(waiting))
+
+
+def _cancel(parts: Parts, batch_id: str, chosen: Callable[[Entry], bool] | None) -> int:
+    status = parts.results.status(batch_id)  # raises NotFound for what never was
+    try:
+        return parts.batches.cancel(batch_id, chosen) if status["done"] < status["total"] else 0
+    except NotFound:
+        return 0  # finished and archived meanwhile: nothing is left to cancel
+
+
+def _parse_cancellation(raw: bytes) -> Cancellation:
+    document = load(raw)
+    if not isinstance(document, dict):
+        raise InvalidRequest("the body is not a JSON object", fix='send {"groups": [...], "attempts": [...]}')
+    chosen = parse(Cancellation, document, path="")
+    if not chosen.groups and not chosen.attempts:
+        raise InvalidRequest("nothing is chosen", path="groups", fix="name groups or attempts, or DELETE the batch")
+    return chosen

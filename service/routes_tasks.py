@@ -1,0 +1,117 @@
+"""Routes for stored tasks and verifiers. Stored tests are never handed back."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any  # Any: schemas and examples are JSON
+
+from fastapi import APIRouter, Request, Response
+
+from assay.canonical import load
+from assay.errors import InvalidRequest, NotFound
+from assay.service import keys, spec
+from assay.service.admission import Draft, Drafted
+from assay.service.answers import json_answer
+from assay.service.bodies import Kind, media_kind, walk, walk_lines
+from assay.service.intake_http import BodyReader
+from assay.service.parts import Parts
+from assay.verifiers.interface import Verifier
+
+
+def task_routes(parts: Parts) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(prefix="/v1", tags=["tasks"], responses=spec.PROBLEMS)
+    bodies = BodyReader(parts)
+
+    @router.put("/tasks/{task_id:path}", openapi_extra=spec.TASK_BODY, responses=spec.STORED_ONE)
+    async def store_one(task_id: str, request: Request) -> Response:
+        """Store a task: attempts may then name it by id. Storing it again replaces it for later batches."""
+        raw = await bodies.raw(request)
+
+        def store() -> Drafted:
+            document = load(bodies.text(request, raw))
+            if isinstance(document, dict) and document.setdefault("id", task_id) != task_id:
+                raise InvalidRequest("the body has another id than the address", path="id", fix="make them equal")
+            drafts = Draft(parts.registry, parts.settings)
+            drafts.add_task(document, "", len(raw))
+            parts.batches.tasks.store(drafts.tasks)
+            return drafts.tasks[0]
+
+        media_kind(request.headers.get("content-type"))
+        ref = (await asyncio.to_thread(store)).ref
+        return json_answer({"id": ref.id, "verifier": ref.verifier, "content": ref.content})
+
+    @router.post("/tasks", openapi_extra=spec.TASKS_BODY, responses=spec.STORED_MANY)
+    async def store_many(request: Request) -> Response:
+        """Store tasks, all or none: JSON lines, or {"tasks": [...]}."""
+        raw = await bodies.raw(request)
+        kind = media_kind(request.headers.get("content-type"))
+
+        def store() -> int:
+            drafts = _read_tasks(bodies.text(request, raw), kind, Draft(parts.registry, parts.settings))
+            parts.batches.tasks.store(drafts.tasks)
+            return drafts.size
+
+        return json_answer({"stored": await asyncio.to_thread(store)})
+
+    @router.get("/tasks/{task_id:path}/stats", responses=spec.STATS)
+    async def stats(task_id: str) -> Response:
+        """Return how the attempts at a task have fared so far, in all and by policy version."""
+        fields = await asyncio.to_thread(parts.connection.ask, "HGETALL", keys.task_stats(json.dumps(task_id)))
+        if not fields:
+            raise NotFound(f"no attempt at task {task_id!r} is known", fix="check the id")
+        return json_answer(_stats(task_id, fields))
+
+    @router.get("/verifiers", responses=spec.VERIFIERS)
+    async def verifiers() -> Response:
+        """Return the names and versions of all verifiers."""
+        table = [parts.registry.get(name) for name in parts.registry.names]
+        return json_answer({"verifiers": [{"name": one.name, "version": one.version} for one in table]})
+
+    @router.get("/verifiers/{name}", responses=spec.VERIFIER)
+    async def verifier(name: str) -> Response:
+        """Return a verifier's version, the JSON schema of its tasks and an example."""
+        return json_answer(_describe(parts.registry.get(name)))
+
+    return router
+
+
+def _read_tasks(data: bytes, kind: Kind, drafts: Draft) -> Draft:
+    for part in walk(data) if kind is Kind.JSON else walk_lines(data):
+        if kind is Kind.JSON and (part.name != "tasks" or part.index is None):
+            raise InvalidRequest(f"unknown field {part.name!r}", path=part.name, fix='send {"tasks": [...]}')
+        drafts.add_task(part.value, part.path, part.size)
+    if not drafts.size:
+        raise InvalidRequest("there are no tasks", path="tasks", fix="send at least one task")
+    return drafts
+
+
+def _describe(verifier: Verifier) -> Mapping[str, Any]:
+    schema = verifier.task_model.model_json_schema()
+    examples = schema.pop("examples", None) or [{"id": "example", "verifier": verifier.name}]
+    return {"name": verifier.name, "version": verifier.version, "schema": schema, "example": examples[0]}
+
+
+def _stats(task_id: str, fields: Mapping[bytes, bytes]) -> Mapping[str, Any]:
+    values = {name.decode(): value for name, value in fields.items()}
+    versions = sorted(name[1:-2] for name in values if name.startswith("v") and name.endswith(":n"))
+    last = datetime.fromtimestamp(float(values["last"]), UTC).isoformat(timespec="milliseconds")
+    return {
+        "task_id": task_id,
+        **_sums(values, ""),
+        "last_seen": last,
+        "policy_versions": {json.loads(version): _sums(values, f"v{version}:") for version in versions},
+    }
+
+
+def _sums(values: Mapping[str, bytes], prefix: str) -> Mapping[str, Any]:
+    scored = int(values.get(f"{prefix}scored", 0))
+    passed = int(values.get(f"{prefix}passed", 0))
+    return {
+        "attempts": int(values.get(f"{prefix}n", 0)),
+        "passed": passed,
+        "scored": scored,
+        "pass_rate": passed / scored if scored else None,
+        "mean_reward": float(values[f"{prefix}sum"]) / scored if scored else None,
+    }

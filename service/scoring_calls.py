@@ -1,0 +1,75 @@
+"""`POST /v1/score`: calls that come while others are being handed to Redis go together, first come first served."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from assay.errors import AssayError
+from assay.service.admission import Submission
+from assay.service.batches import Batches, members_of, new_batch_id
+from assay.service.hub import Hub
+
+_TOGETHER = 256  # calls in one transaction
+
+Call = tuple[str, Submission]
+
+
+class ScoreCalls:
+    """Answers interactive calls. Belongs to one event loop."""
+
+    def __init__(self, batches: Batches, hub: Hub) -> None:
+        self._batches = batches
+        self._hub = hub
+        self._waiting: list[tuple[Call, asyncio.Future[None]]] = []
+        self._sender: asyncio.Task[None] | None = None
+
+    async def score(self, submission: Submission, gone: Callable[[], Awaitable[None]]) -> list[bytes]:
+        """Return the result lines in input order; if the caller is `gone` first, its attempts are cancelled.
+
+        Raises QueueFull, TooLarge, ServiceUnavailable.
+        """
+        batch_id = new_batch_id()
+        with self._hub.expecting(batch_id, len(submission.entries)) as answer:
+            await self._hand_over((batch_id, submission))
+            leaving = asyncio.ensure_future(gone())
+            try:
+                await asyncio.wait({answer, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                return answer.result() if answer.done() else []
+            finally:
+                leaving.cancel()
+                if not answer.done():
+                    members = members_of(batch_id, submission)
+                    await asyncio.shield(asyncio.to_thread(self._batches.cancel_members, members))
+
+    async def _hand_over(self, call: Call) -> None:
+        taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((call, taken))
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send())
+        await taken
+
+    async def _send(self) -> None:
+        while self._waiting:
+            part, self._waiting = self._waiting[:_TOGETHER], self._waiting[_TOGETHER:]
+            await self._send_together(part)
+
+    async def _send_together(self, part: list[tuple[Call, asyncio.Future[None]]]) -> None:
+        try:
+            await asyncio.to_thread(self._batches.accept_scores, [call for call, _ in part])
+        except AssayError as error:
+            if len(part) == 1:
+                _settle(part[0][1], error)
+                return
+            for single in part:  # some of them may still fit
+                await self._send_together([single])
+            return
+        for _, taken in part:
+            _settle(taken, None)
+
+
+def _settle(taken: asyncio.Future[None], error: AssayError | None) -> None:
+    if taken.done():
+        return  # the caller was cancelled meanwhile
+    if error is None:
+        taken.set_result(None)
+    else:
+        taken.set_exception(error)

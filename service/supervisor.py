@@ -1,0 +1,98 @@
+"""Keeps the worker processes of one service alive: starts them, requeues what a dead one held, starts another."""
+
+import logging
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+
+from assay.errors import AssayError
+from assay.service.assembly import Assembler
+from assay.service.connection import Connection
+from assay.service.fleet import Fleet
+from assay.service.launch import Orders, spawn
+from assay.service.queue import ChunkQueue
+from assay.service.worker import EXIT_REFUSED, make_worker_name
+from assay.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_STOP_S = 20.0
+_LOOK_S = 0.05
+_LIVED_S = 10.0  # a worker that ends sooner than this is restarted with a pause
+_PAUSE_S = 1.0
+
+
+class Supervisor:
+    """Owns `settings.workers` worker processes. `start` and `stop` come from one thread."""
+
+    def __init__(
+        self, settings: Settings, redis_url: str, assembler: Assembler, on_refused: Callable[[], None]
+    ) -> None:
+        self._settings = settings
+        self._redis_url = redis_url
+        self._assembler = assembler
+        self._on_refused = on_refused
+        self._connection = Connection(redis_url)
+        self._stopping = threading.Event()
+        self._processes: dict[str, tuple[subprocess.Popen[bytes], float]] = {}
+        self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Start the workers."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the workers, letting each finish or give back what it holds."""
+        self._stopping.set()
+        self._thread.join()
+        for process, _ in self._processes.values():
+            process.terminate()
+        deadline = time.monotonic() + _STOP_S
+        for name, (process, _) in self._processes.items():
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                log.warning("worker_killed name=%s", name)
+                process.kill()
+                process.wait()
+        self._connection.close()
+
+    def _watch(self) -> None:
+        # Workers are started in this thread only: the kernel ends them when the thread that started them ends.
+        for _ in range(self._settings.workers):
+            self._start_worker()
+        while not self._stopping.wait(_LOOK_S):
+            for name, (process, started) in list(self._processes.items()):
+                if process.poll() is not None:
+                    self._replace(name, process, started)
+        while any(process.poll() is None for process, _ in self._processes.values()) and not self._stopping.is_set():
+            time.sleep(_LOOK_S)
+
+    def _replace(self, name: str, process: subprocess.Popen[bytes], started: float) -> None:
+        del self._processes[name]
+        log.warning("worker_ended name=%s status=%s", name, process.returncode)
+        if process.returncode == EXIT_REFUSED:
+            self._stopping.set()
+            self._on_refused()
+            return
+        self._release(name)
+        if time.monotonic() - started < _LIVED_S and self._stopping.wait(_PAUSE_S):
+            return
+        self._start_worker()
+
+    def _release(self, name: str) -> None:
+        try:
+            count = ChunkQueue(self._connection).release(name)
+            Fleet(self._connection).retire(name)
+        except AssayError as error:
+            log.warning("release_failed worker=%s error=%s", name, error)  # its leases run out by themselves
+            return
+        if count:
+            log.warning("chunks_requeued count=%d reason=dead_worker", count)
+
+    def _start_worker(self) -> None:
+        name = make_worker_name()
+        orders = Orders(self._settings, self._assembler, parent_pid=os.getpid(), redis_url=self._redis_url, name=name)
+        self._processes[name] = (spawn("assay.service.worker_main", orders), time.monotonic())

@@ -1,0 +1,117 @@
+"""What the service counts: gathered by workers, kept in Redis, rendered for Prometheus."""
+
+import bisect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from redis.client import Pipeline
+
+from assay.schema import Result
+from assay.service import keys
+
+BOUNDS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Upper bounds of the histograms' buckets, in seconds; a last one has none."""
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Increments of the service's counters."""
+
+    integers: Mapping[str, int]
+    floats: Mapping[str, float]
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to add."""
+        return bool(self.integers)
+
+    def add_to(self, pipeline: Pipeline) -> None:
+        """Add to `pipeline` what adds them."""
+        for name, count in self.integers.items():
+            pipeline.hincrby(keys.METRICS, name, count)
+        for name, value in self.floats.items():
+            pipeline.hincrbyfloat(keys.METRICS, name, value)
+
+
+class Tally:
+    """Counts recorded results. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._integers: dict[str, int] = {}
+        self._floats: dict[str, float] = {}
+
+    def add(self, result: Result) -> None:
+        """Count one recorded result."""
+        self._count(f"outcome:{result.verifier}:{result.outcome}")
+        self._observe("queue_s", result.timing.queued_s)
+        if result.sandbox:
+            self._observe("run_s", result.timing.run_s)
+
+    def take(self) -> Counts:
+        """Return what was counted, and start again from zero."""
+        counts = Counts(self._integers, self._floats)
+        self._integers, self._floats = {}, {}
+        return counts
+
+    def _observe(self, name: str, value_s: float) -> None:
+        self._count(f"{name}:count")
+        self._count(f"{name}:bucket:{bisect.bisect_left(BOUNDS_S, value_s)}")
+        self._floats[f"{name}:sum"] = self._floats.get(f"{name}:sum", 0.0) + value_s
+
+    def _count(self, name: str) -> None:
+        self._integers[name] = self._integers.get(name, 0) + 1
+
+
+@dataclass(frozen=True)
+class Gauges:
+    """What is true at this moment."""
+
+    pending: int
+    depths: Mapping[str, int]
+    workers: int
+    slots: int
+
+
+def render(counters: Mapping[bytes, bytes], gauges: Gauges) -> bytes:
+    """Return the text that Prometheus reads."""
+    registry = CollectorRegistry()
+    registry.register(_Snapshot(counters, gauges))
+    return generate_latest(registry)
+
+
+class _Snapshot(Collector):
+    def __init__(self, counters: Mapping[bytes, bytes], gauges: Gauges) -> None:
+        self._counters = {name.decode(): value for name, value in counters.items()}
+        self._gauges = gauges
+
+    def collect(self) -> Iterable[Metric]:
+        gauges = self._gauges
+        yield GaugeMetricFamily("assay_pending_attempts", "Attempts accepted and without result", gauges.pending)
+        yield GaugeMetricFamily("assay_workers", "Live workers", gauges.workers)
+        yield GaugeMetricFamily("assay_slots", "Attempts that live workers run at once", gauges.slots)
+        depth = GaugeMetricFamily("assay_queue_chunks", "Chunks waiting, by lane", labels=["lane"])
+        for lane, count in sorted(gauges.depths.items()):
+            depth.add_metric([lane], count)
+        yield depth
+        outcomes = CounterMetricFamily("assay_results", "Results recorded", labels=["verifier", "outcome"])
+        for name, value in sorted(self._counters.items()):
+            kind, _, labels = name.partition(":")
+            if kind == "outcome":
+                outcomes.add_metric(labels.rsplit(":", 1), float(value))
+        yield outcomes
+        yield self._histogram("assay_queue_seconds", "queue_s", "Time from acceptance to start")
+        yield self._histogram("assay_run_seconds", "run_s", "Time an attempt ran")
+
+    def _histogram(self, name: str, field: str, about: str) -> Metric:
+        seen = 0
+        bounds = [*(str(bound) for bound in BOUNDS_S), "+Inf"]
+        cumulated: list[tuple[str, float]] = []
+        for number, bound in enumerate(bounds):
+            seen += int(self._counters.get(f"{field}:bucket:{number}", 0))
+            cumulated.append((bound, seen))
+        return HistogramMetricFamily(
+            name, about, buckets=cumulated, sum_value=float(self._counters.get(f"{field}:sum", 0))
+        )

@@ -1,0 +1,193 @@
+"""A worker process: slots that judge, a feeder that fills them, a recorder that brings results home.
+
+It never forks for a job: the sandbox beneath it owns all processes. It can be killed at any moment: what it held
+goes back to the queue, and what it had recorded is not judged again.
+"""
+
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+
+import msgpack
+
+from assay.errors import AssayError, ServiceUnavailable
+from assay.outcomes import Outcome
+from assay.service import keys
+from assay.service.assembly import Assembler, Assembly
+from assay.service.connection import Connection, next_message
+from assay.service.feeder import TOO_LATE, Feeder
+from assay.service.fleet import Fleet, WorkerInfo
+from assay.service.queue import ChunkQueue
+from assay.service.recorder import Finished, Recorder
+from assay.service.recording import Line, judged, to_line, unjudged
+from assay.service.task_cache import TaskCache
+from assay.service.tasks import TaskStore
+from assay.service.waiting_room import WaitingRoom, Work, is_late
+from assay.settings import Settings
+
+log = logging.getLogger(__name__)
+
+EXIT_REFUSED = 78
+"""Exit status when the host cannot offer what the settings ask for: starting again would not help."""
+
+_HEARTBEAT_S = 3.0
+_GRACE_S = 5.0
+_KILL_S = 5.0
+_LISTEN_S = 1.0
+_RECORD_S = 10.0
+
+
+def run_worker(
+    settings: Settings, redis_url: str, *, assembler: Assembler | None = None, name: str | None = None
+) -> int:
+    """Judge chunks until SIGTERM or SIGINT; return the exit status. Call it from the main thread."""
+    try:
+        assembly = (assembler or Assembler()).make_assembly(settings)
+    except AssayError as error:
+        log.error("worker_refused reason=%s", error)
+        return EXIT_REFUSED
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    connection = Connection(redis_url)
+    worker = Worker(assembly, connection, name or make_worker_name())
+    try:
+        worker.run(stop)
+    finally:
+        assembly.close()
+        connection.close()
+    return 0 if not worker.has_failed else 1
+
+
+def make_worker_name() -> str:
+    """Return a name that no other worker has."""
+    return f"{socket.gethostname().replace(':', '-')}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+class Worker:
+    """The threads of one worker."""
+
+    def __init__(self, assembly: Assembly, connection: Connection, name: str) -> None:
+        self._assembly = assembly
+        self._connection = connection
+        self._queue = ChunkQueue(connection)
+        self._fleet = Fleet(connection)
+        self._info = WorkerInfo(name, socket.gethostname(), os.getpid(), assembly.slots, assembly.registry.names)
+        self._room = WaitingRoom(assembly.slots)
+        self._recorder = Recorder(connection, name, lambda claim: self._feeder.forget(claim))
+        tasks = TaskCache(TaskStore(connection), assembly.registry)
+        self._feeder = Feeder(connection, name, self._room, self._recorder, tasks)
+        self._stop = threading.Event()
+        self._abandoning = False
+        self.has_failed = False
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until `stop` is set; then finish what runs (for a few seconds) and give the rest back."""
+        self._stop = stop
+        recorder = self._spawn("recorder", self._recorder.run)
+        others = [
+            self._spawn("feeder", self._feeder.run),
+            self._spawn("listener", self._listen),
+            self._spawn("heartbeat", self._beat),
+        ]
+        slots = [self._spawn(f"slot-{number}", self._run_slot) for number in range(self._assembly.slots)]
+        log.info("worker_ready name=%s slots=%d", self._info.name, self._info.slots)
+        stop.wait()
+        self._feeder.stop()
+        self._room.close()
+        self._wind_up(slots)
+        self._recorder.stop()
+        recorder.join(_RECORD_S)
+        self._recorder.abandon()
+        for thread in (recorder, *others):
+            thread.join()
+        self._leave()
+
+    def _wind_up(self, slots: list[threading.Thread]) -> None:
+        if not self._room.wait_until_idle(_GRACE_S):
+            self._abandoning = True  # they are killed by us, not by the caller: others will judge them
+            for work in self._room.running():
+                work.token.cancel()
+            self._room.wait_until_idle(_KILL_S)
+        for thread in slots:
+            thread.join(_KILL_S)
+
+    def _leave(self) -> None:
+        try:
+            self._queue.give_back(self._info.name, self._feeder.held())
+            self._fleet.retire(self._info.name)
+        except ServiceUnavailable as error:
+            log.warning("worker_left_silently error=%s", error)  # leases run out by themselves
+
+    def _run_slot(self) -> None:
+        while (work := self._room.take()) is not None:
+            self._feeder.refill()
+            line = self._judge(work)
+            if line is not None:
+                self._recorder.put(Finished(work.held, work.member, line))
+            self._room.leave(work)
+
+    def _judge(self, work: Work) -> Line | None:
+        """Return the attempt's line, or None if this worker is about to end and others will judge it."""
+        member = work.member
+        started = time.time()
+        if work.token.cancelled:
+            return to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller"))
+        if is_late(member, started):
+            return to_line(unjudged(member, Outcome.CANCELLED, TOO_LATE))
+        try:
+            evaluation = self._assembly.judge.evaluate(work.task, member.entry.completion, work.token)
+            if self._abandoning and evaluation.verdict.outcome is Outcome.CANCELLED:
+                return None
+            return to_line(judged(member, work.task, evaluation, max(0.0, started - member.terms.accepted)))
+        except Exception as error:
+            log.exception("attempt_failed batch_id=%s attempt=%d", *work.key)
+            return to_line(unjudged(member, Outcome.INFRA_ERROR, f"{type(error).__name__}: {error}"))
+
+    def _listen(self) -> None:
+        while not self._stop.is_set():
+            try:
+                with self._connection.listening(keys.WORK_CHANNEL, keys.CANCEL_CHANNEL) as pubsub:
+                    self._feeder.wake()
+                    while not self._stop.is_set():
+                        self._hear(next_message(pubsub, _LISTEN_S))
+            except ServiceUnavailable as error:
+                log.warning("listener_lost_redis error=%s", error)
+                self._stop.wait(_LISTEN_S)
+
+    def _hear(self, message: tuple[str, bytes] | None) -> None:
+        if message is None:
+            return
+        channel, payload = message
+        if channel == keys.WORK_CHANNEL:
+            self._feeder.wake(payload.decode())
+        else:
+            batch_id, indexes = msgpack.unpackb(payload)
+            self._room.cancel((batch_id, index) for index in indexes)
+
+    def _beat(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._fleet.report(self._info)
+                self._queue.extend(self._info.name, self._feeder.held())
+            except ServiceUnavailable as error:
+                log.warning("heartbeat_missed error=%s", error)
+            self._stop.wait(_HEARTBEAT_S)
+
+    def _spawn(self, name: str, target: Callable[[], None]) -> threading.Thread:
+        def run() -> None:
+            try:
+                target()
+            except Exception:
+                log.exception("worker_thread_failed name=%s", name)
+                self.has_failed = True
+                self._stop.set()
+
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        thread.start()
+        return thread
