@@ -121,11 +121,8 @@ class Draft:
 
     def add_task(self, document: Any, path: str, size: int) -> str:
         """Take a task; equal ones are one. Raises InvalidRequest if its id already has other content."""
-        known = (
-            self._tasks.get(document.get("id"))
-            if isinstance(document, dict) and isinstance(document.get("id"), str)
-            else None
-        )
+        task_id = document.get("id") if isinstance(document, dict) else None
+        known = self._tasks.get(task_id) if isinstance(task_id, str) else None
         if known is not None and known.document == document:
             return known.ref.id
         if size > self._max_task_bytes:

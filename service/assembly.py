@@ -64,7 +64,7 @@ def assemble(settings: Settings) -> Assembly:
 def _find(name: str) -> Callable[..., object]:
     module, _, attribute = name.partition(":")
     try:
-        found = getattr(import_module(module), attribute)
+        found: object = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise InvalidRequest(f"cannot find {name}: {error}", fix="name module:function") from error
     assert callable(found)

@@ -179,7 +179,7 @@ class Batches:
     def _describe(self, pipeline: Pipeline, batch_id: str, submission: Submission, kind: str, now: float) -> None:
         self.tasks.hold(pipeline, submission.documents)
         pipeline.incrby(keys.PENDING, len(submission.entries))
-        fields = {
+        fields: dict[str, str | int] = {
             "total": len(submission.entries),
             "done": 0,
             "kind": kind,
@@ -187,7 +187,7 @@ class Batches:
             "options": submission.options.model_dump_json(exclude_unset=True),
             "docs": " ".join(submission.documents),
         }
-        pipeline.hset(keys.batch(batch_id), mapping=fields)
+        pipeline.hset(keys.batch(batch_id), mapping=fields)  # type: ignore[arg-type]  # narrower than it takes
 
     def _push(self, pipeline: Pipeline, lane: Lane, members: list[Member]) -> list[str]:
         size = choose_size(len(members), self._fleet.slots(), self._fleet.mean_run_s())

@@ -79,7 +79,7 @@ async def read_raw(stream: AsyncIterator[bytes], declared: str | None, limit_byt
 
 
 def inflate(raw: bytes, encoding: str | None, limit_bytes: int) -> bytes:
-    """Undo Content-Encoding without ever holding more than the limit. Raises TooLarge, UnsupportedMedia, InvalidRequest."""
+    """Undo Content-Encoding, never holding more than the limit. Raises TooLarge, UnsupportedMedia, InvalidRequest."""
     name = (encoding or "identity").strip().lower()
     if name == "identity":
         return raw

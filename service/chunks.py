@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any  # Any: rows that were unpacked have no types of their own
 
 import msgpack
 import zstandard
@@ -79,8 +80,14 @@ def unpack(blob: bytes) -> list[Member]:
     """Return the members of a packed chunk, in order."""
     batches, tasks, rows = msgpack.unpackb(decompress(blob), unicode_errors="surrogatepass", strict_map_key=False)
     terms = [Terms(*values) for values in batches]
-    refs = [TaskRef(*values[:-1], requires=tuple(values[-1])) for values in tasks]
+    refs = [to_ref(row) for row in tasks]
     return [Member(terms[batch], Entry(index, label, refs[task], *rest)) for batch, task, index, label, *rest in rows]
+
+
+def to_ref(row: Sequence[Any]) -> TaskRef:
+    """Return a task reference from the list of its fields."""
+    task_id, key, content, verifier, requires = row
+    return TaskRef(task_id, key, content, verifier, tuple(requires))
 
 
 def compress(data: bytes) -> bytes:

@@ -50,7 +50,7 @@ class Connection:
     def ask(self, *command: Any) -> Any:
         """Send one command and return its answer as Redis gave it."""
         with translated():
-            return self.client.execute_command(*command)
+            return self.client.execute_command(*command)  # type: ignore[no-untyped-call]  # redis types it not
 
     def guarded(self, key: str, build: Callable[[bytes | None, Pipeline], Value]) -> Value:
         """Run a transaction that depends on the value of `key`; it is built again if that changes meanwhile.
@@ -59,7 +59,7 @@ class Connection:
         """
         with translated(), self.client.pipeline(transaction=True) as pipeline:
             while True:
-                pipeline.watch(key)
+                pipeline.watch(key)  # type: ignore[no-untyped-call]
                 value: Any = pipeline.get(key)  # immediate while watching
                 pipeline.multi()
                 built = build(value, pipeline)
@@ -74,7 +74,7 @@ class Connection:
     @contextmanager
     def listening(self, *channels: str) -> Iterator[PubSub]:
         """Subscribe to channels for the duration of the block."""
-        pubsub = self.client.pubsub(ignore_subscribe_messages=True)
+        pubsub: PubSub = self.client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
         try:
             with translated():
                 pubsub.subscribe(*channels)

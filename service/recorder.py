@@ -1,4 +1,4 @@
-"""Brings results to Redis: whatever has come meanwhile goes in one round trip, and nothing is lost while Redis is away."""
+"""Brings results to Redis: what has come meanwhile goes in one round trip; nothing is lost while Redis is away."""
 
 import logging
 import queue

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any  # Any: futures of two types wait side by side
 
 from assay.errors import AssayError
 from assay.service.admission import Submission
@@ -31,8 +32,9 @@ class ScoreCalls:
         with self._hub.expecting(batch_id, len(submission.entries)) as answer:
             await self._hand_over((batch_id, submission))
             leaving = asyncio.ensure_future(gone())
+            first: set[asyncio.Future[Any]] = {answer, leaving}
             try:
-                await asyncio.wait({answer, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
                 return answer.result() if answer.done() else []
             finally:
                 leaving.cancel()

@@ -29,7 +29,8 @@ RECORD = """
 -- KEYS: 1 batch, 2 recorded, 3 stream, 4 groups, 5 pending, 6 task refs, 7 finished, 8 deadlines, 9 task stats
 -- ARGV: 1 batch id, 2 index, 3 line up to the number of seq, 4 line after it, 5 outcome, 6 reward or '',
 --       7 group as JSON, 8 policy version as JSON or '', 9 now, 10 document ttl, 11 score ttl, 12 stats ttl
--- Answers {1, seq, total} if this result is the attempt's, {0, 0, 0} if another was first, {-1, 0, 0} if the batch is gone.
+-- Answers {1, seq, total} if this result is the attempt's, {0, 0, 0} if another was first, {-1, 0, 0} if the batch
+-- is gone.
 local meta = redis.call('HMGET', KEYS[1], 'total', 'kind')
 if not meta[1] then return {-1, 0, 0} end
 if redis.call('SETBIT', KEYS[2], ARGV[2], 1) == 1 then return {0, 0, 0} end
@@ -104,7 +105,8 @@ for i = 1, count do
     local blob = redis.call('GET', ARGV[5] .. id)
     if blob and redis.call('EXISTS', ARGV[4] .. id) == 1 then
       redis.call('ZADD', KEYS[count + i], clock[1] + ARGV[2], id .. ':' .. ARGV[1])
-      redis.call('HSET', ARGV[4] .. id, 'status', 'started', 'started_at', ARGV[3], 'last_heartbeat', ARGV[3], 'worker_name', ARGV[1])
+      redis.call('HSET', ARGV[4] .. id, 'status', 'started', 'started_at', ARGV[3], 'last_heartbeat', ARGV[3],
+        'worker_name', ARGV[1])
       return {i, id, redis.call('HINCRBY', ARGV[4] .. id, 'deliveries', 1), blob}
     end
     redis.call('DEL', ARGV[4] .. id, ARGV[5] .. id)

@@ -1,4 +1,4 @@
-"""Descriptions of bodies and answers for the OpenAPI document: routes parse bodies themselves, so they are told here."""
+"""Bodies and answers for the OpenAPI document: routes parse bodies themselves, so they are described here."""
 
 from typing import Any  # Any: an OpenAPI document is JSON
 
@@ -17,7 +17,8 @@ _TASK: dict[str, Any] = {
 def _schema(model: Any, mode: str = "validation") -> dict[str, Any]:
     schema: dict[str, Any] = model.model_json_schema(mode=mode, ref_template="#/components/schemas/{model}")
     definitions = schema.pop("$defs", {})
-    return _inline(schema, definitions)
+    inlined: dict[str, Any] = _inline(schema, definitions)
+    return inlined
 
 
 def _inline(value: Any, definitions: dict[str, Any]) -> Any:
@@ -41,6 +42,10 @@ def _answer(status: int, about: str, schema: dict[str, Any], media: str = "appli
     return {status: {"description": about, "content": {media: {"schema": schema}}}}
 
 
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
 _ATTEMPT = _schema(Attempt)
@@ -48,7 +53,7 @@ _OPTIONS = _schema(BatchOptions)
 _BATCH = {
     **_object(
         ["attempts"],
-        tasks={"type": "array", "items": _TASK},
+        tasks=_list(_TASK),
         attempts={"type": "array", "items": _ATTEMPT},
         options=_OPTIONS,
     ),
@@ -97,13 +102,11 @@ _VERSIONED = {"name": _STRING, "version": _STRING}
 BATCH_BODY = _body(("application/json", _BATCH), ("application/x-ndjson", _LINE))
 SCORE_BODY = _body(("application/json", {"anyOf": [_BATCH, _PAIR]}), ("application/x-ndjson", _LINE))
 TASK_BODY = _body(("application/json", _TASK))
-TASKS_BODY = _body(
-    ("application/x-ndjson", _TASK), ("application/json", _object(["tasks"], tasks={"type": "array", "items": _TASK}))
-)
+TASKS_BODY = _body(("application/x-ndjson", _TASK), ("application/json", _object(["tasks"], tasks=_list(_TASK))))
 CANCEL_BODY = _body(
     (
         "application/json",
-        _object([], groups={"type": "array", "items": _STRING}, attempts={"type": "array", "items": _INTEGER}),
+        _object([], groups=_list(_STRING), attempts=_list(_INTEGER)),
     )
 )
 ACCEPTED = _answer(
@@ -111,7 +114,7 @@ ACCEPTED = _answer(
     "Durable: it will be finished",
     _object(["batch_id", "state", "total"], batch_id=_STRING, state=_STRING, total=_INTEGER),
 )
-SCORED = _answer(200, "Results in input order", _object(["results"], results={"type": "array", "items": _RESULT}))
+SCORED = _answer(200, "Results in input order", _object(["results"], results=_list(_RESULT)))
 STATUS = _answer(200, "The batch", _STATUS)
 CANCELLED = _answer(
     200, "How many were cancelled", _object(["batch_id", "cancelled"], batch_id=_STRING, cancelled=_INTEGER)

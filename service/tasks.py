@@ -7,7 +7,7 @@ from redis.client import Pipeline
 
 from assay.service import keys, scripts
 from assay.service.admission import Drafted
-from assay.service.chunks import TaskRef, decompress
+from assay.service.chunks import TaskRef, decompress, to_ref
 from assay.service.connection import Connection
 from assay.service.recording import DOCUMENT_TTL_S
 
@@ -42,7 +42,7 @@ class TaskStore:
         """Return what these ids stand for; unknown ones are absent."""
         ordered = sorted(ids)
         rows = self._connection.ask("MGET", *map(keys.stored_task, ordered))
-        return {task_id: _unpack_ref(row) for task_id, row in zip(ordered, rows, strict=True) if row is not None}
+        return {task_id: to_ref(json.loads(row)) for task_id, row in zip(ordered, rows, strict=True) if row is not None}
 
     def documents(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return task documents as JSON text by key; those that are gone are absent."""
@@ -58,8 +58,3 @@ class TaskStore:
 
 def _pack_ref(ref: TaskRef) -> str:
     return json.dumps([ref.id, ref.key, ref.content, ref.verifier, list(ref.requires)])
-
-
-def _unpack_ref(text: bytes) -> TaskRef:
-    *names, requires = json.loads(text)
-    return TaskRef(*names, requires=tuple(requires))
