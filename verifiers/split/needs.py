@@ -79,7 +79,7 @@ def _need_of_call(node: ast.Call, name: str) -> str | None:
     if parts[-1] in _CALLS and "." not in parts[-1] and parts[-1].startswith("assert"):
         return _CALLS[parts[-1]]
     is_patch = parts[-1] in _PATCHERS or "patch" in parts[:-1]
-    if not is_patch or not ({"monkeypatch", "mocker", "mock", "patch", "unittest"} & set(parts)):
+    if not is_patch or not ({"monkeypatch", "mocker", "mock"} & set(parts)):
         return None
     first = node.args[0] if node.args else None
     target = first.value if isinstance(first, ast.Constant) else _dotted(first, {}) if first is not None else ""
