@@ -56,7 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.service.serve import embedded
 
     with TemporaryDirectory(prefix="assay-demo-") as folder:
-        settings = override(settings_from(arguments), {"port": 0, "data_dir": Path(folder), "redis_url": None})
+        settings = override(
+            settings_from(arguments),
+            {"port": 0, "data_dir": Path(folder), "redis_url": None, "log_level": "warning"},
+        )
         with embedded(settings) as url, Client(url) as client:
             print(f"service: {url}")
             tally = _show_worked_example(client)

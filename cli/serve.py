@@ -22,6 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until told to end; return the exit status."""
     settings = settings_from(arguments)
     # Here, not at the top: the service's libraries are an extra that the other commands do without.
+    from assay.service.logs import configure_logging
     from assay.service.serve import serve
 
+    configure_logging(settings.log_level)
     return serve(settings)

@@ -23,6 +23,8 @@ def run(arguments: argparse.Namespace) -> int:
             "a worker needs the service's Redis", path="redis_url", fix="set ASSAY_REDIS_URL, or use `assay serve`"
         )
     # Here, not at the top: the service's libraries are an extra that the other commands do without.
+    from assay.service.logs import configure_logging
     from assay.service.worker import run_worker
 
+    configure_logging(settings.log_level)
     return run_worker(settings, settings.redis_url.get_secret_value())

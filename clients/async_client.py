@@ -9,7 +9,7 @@ import httpx
 
 from assay.clients import calls
 from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Task, VerifierInfo
-from assay.clients.client import TIMEOUT
+from assay.clients.client import LIMITS, TIMEOUT
 from assay.clients.following import Following
 from assay.clients.retries import RetryPolicy, Tries
 from assay.schema import BatchOptions, Result
@@ -35,7 +35,9 @@ class AsyncClient:
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
         headers = calls.authorization(api_key)
-        self._http = httpx.AsyncClient(base_url=base_url, headers=headers, timeout=TIMEOUT, transport=transport)
+        self._http = httpx.AsyncClient(
+            base_url=base_url, headers=headers, timeout=TIMEOUT, limits=LIMITS, transport=transport
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -17,6 +17,10 @@ TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=300.0, pool=None)
 """A held `score` or a quiet stream may say nothing for minutes; after that both are asked for again."""
 
 
+LIMITS = httpx.Limits(max_connections=500, max_keepalive_connections=100)
+"""Calls beyond these wait in the client: a process may often open only 1,024 files."""
+
+
 class Client:
     """Talks to one service. Thread-safe. Use as a context manager, or call `close`.
 
@@ -37,7 +41,9 @@ class Client:
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
         headers = calls.authorization(api_key)
-        self._http = httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT, transport=transport)
+        self._http = httpx.Client(
+            base_url=base_url, headers=headers, timeout=TIMEOUT, limits=LIMITS, transport=transport
+        )
 
     def __enter__(self) -> Self:
         return self
