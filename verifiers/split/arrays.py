@@ -51,7 +51,7 @@ def decode(code: int, data: bytes, unpack: Unpack) -> object:
     if code == Code.SCALAR:
         dtype, body = unpack(data)
         return _decode_array(dtype, [1], body)[0]
-    import pandas  # noqa: PLC0415 - heavy, and only where frames cross
+    import pandas
 
     kind, *parts = unpack(data)
     if type(kind) is not str or kind not in _FRAMES:
@@ -93,7 +93,7 @@ def _encode_array(value: Any, pack: Pack) -> tuple[int, bytes] | None:
 
 
 def _decode_array(dtype: Any, shape: Any, body: Any) -> Any:
-    import numpy  # noqa: PLC0415 - heavy, and only where arrays cross
+    import numpy
 
     if type(dtype) is not str or type(shape) is not list or any(type(n) is not int or n < 0 for n in shape):
         raise ProtocolError("a malformed array")

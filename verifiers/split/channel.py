@@ -20,11 +20,11 @@ Wait = Callable[[int], None]
 """Blocks until one of the given poll events holds for the channel's socket; may raise to give up."""
 
 
-class ChannelClosed(Exception):  # noqa: N818 - an end of conversation is not always an error
+class ChannelClosed(Exception):
     """The peer closed the connection, or it broke."""
 
 
-class FrameTooLarge(Exception):  # noqa: N818 - named after what happened
+class FrameTooLarge(Exception):
     """A frame, coming or going, is over the channel's cap."""
 
 

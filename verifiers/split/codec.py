@@ -90,7 +90,15 @@ class Codec:
         outer, self._known = self._known, known
         try:
             return self.unpack_tree(data)
-        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError) as error:
+        except (
+            ValueError,
+            TypeError,
+            ArithmeticError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+            MemoryError,
+        ) as error:
             raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error
         finally:
             self._known = outer
@@ -107,9 +115,7 @@ class Codec:
 
     def unpack_tree(self, data: bytes) -> Any:
         """Decode without converting errors (for nested payloads)."""
-        return unpackb(
-            data, ext_hook=self._hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1
-        )
+        return unpackb(data, ext_hook=self._hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
 
     def class_key(self, cls: type) -> str | None:
         """Return the port's by-value name of `cls`, remembered."""
@@ -224,5 +230,13 @@ class Codec:
 
         try:
             return unpackb(data, ext_hook=root_hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
-        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError) as error:
+        except (
+            ValueError,
+            TypeError,
+            ArithmeticError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+            MemoryError,
+        ) as error:
             raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error

@@ -14,6 +14,7 @@ from typing import Any  # cells and nodes hold values of every type
 from msgpack import ExtType
 
 from assay.verifiers.split import leaves, names
+from assay.verifiers.split.plain import plain_value, stored_as
 from assay.verifiers.split.wire import LEAF_TYPES, PLAIN_BASES, Code, ProtocolError
 
 EXTENSION_HEADS = (b"\xc7", b"\xc8", b"\xc9", b"\xd4", b"\xd5", b"\xd6", b"\xd7", b"\xd8")
@@ -97,14 +98,14 @@ def _node(value: Any, cell: Callable[[Any], Any], class_key: Callable[[type], st
 def _instance_node(value: Any, key: str, cell: Callable[[Any], Any]) -> list[Any]:
     if isinstance(value, Enum):
         return ["E", key, value.name]
-    base = _base_of(type(value))
+    base = stored_as(type(value))
     plain: list[Any] = []
     if base is BaseException:
         plain = [cell(item) for item in value.args]
     elif base in _TAGS:
         plain = content(value, cell, _TAGS[base])
     elif base is not object:
-        plain = [base.__new__(base, value)]
+        plain = [plain_value(value)]
     state = instance_state(value)
     return ["i", key, plain, list(state), [cell(item) for item in state.values()]]
 
@@ -125,16 +126,6 @@ def instance_state(value: object) -> dict[str, Any]:
         return state
     state.update({name: item for name, item in stored.items() if type(name) is str})
     return state
-
-
-def _base_of(cls: type) -> type:
-    """The builtin type that decides how instances of `cls` are stored."""
-    for base in cls.__mro__:
-        if base is BaseException or base is object:
-            return base
-        if base.__module__ == "builtins" and base in PLAIN_BASES.values():
-            return base
-    return object
 
 
 def rebuild(table: Any, class_named: Callable[[str], type]) -> tuple[Any, list[Any]]:
@@ -201,7 +192,7 @@ class _Rebuild:
 
     def _make_instance(self, at: int, node: list[Any]) -> bool:
         cls = self._class_named(_exact(node[1], str))
-        base = _base_of(cls)
+        base = stored_as(cls)
         if base in (tuple, frozenset) or (base in PLAIN_BASES.values() and base not in _TAGS):
             return False  # built with its value, in order of need
         self._built[at] = base.__new__(cls)
@@ -246,7 +237,7 @@ class _Rebuild:
 
     def _immutable_instance(self, node: list[Any]) -> Any:
         cls = self._class_named(node[1])
-        base = _base_of(cls)
+        base = stored_as(cls)
         values = self._values(node[2])
         plain: Any = base(values) if base in _TAGS else _exact(values[0], base)
         made = base.__new__(cls, plain)
@@ -257,7 +248,7 @@ class _Rebuild:
         if node[0] in ("l", "q"):
             shell.extend(self._values(node[1]))
             return
-        base = _base_of(type(shell))
+        base = stored_as(type(shell))
         values = self._values(node[2])
         if base is BaseException:
             shell.args = tuple(values)

@@ -69,7 +69,7 @@ def _zone(zone: Any) -> dt.tzinfo | None:
 
 
 def _zone_info(key: str) -> dt.tzinfo:
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 - rarely needed, keeps the warm interpreter small
+    from zoneinfo import ZoneInfo
 
     return ZoneInfo(key)
 

@@ -20,11 +20,57 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any  # objects named here have nothing in common
 
-_BUILTINS = (
-    "abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format "
-    "frozenset hash hex int isinstance issubclass iter len list map max memoryview min next object oct ord pow "
-    "property range repr reversed round set slice sorted staticmethod str sum tuple type zip"
-).split()
+_BUILTINS = [
+    "abs",
+    "all",
+    "any",
+    "ascii",
+    "bin",
+    "bool",
+    "bytearray",
+    "bytes",
+    "callable",
+    "chr",
+    "complex",
+    "dict",
+    "divmod",
+    "enumerate",
+    "filter",
+    "float",
+    "format",
+    "frozenset",
+    "hash",
+    "hex",
+    "int",
+    "isinstance",
+    "issubclass",
+    "iter",
+    "len",
+    "list",
+    "map",
+    "max",
+    "memoryview",
+    "min",
+    "next",
+    "object",
+    "oct",
+    "ord",
+    "pow",
+    "property",
+    "range",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "slice",
+    "sorted",
+    "staticmethod",
+    "str",
+    "sum",
+    "tuple",
+    "type",
+    "zip",
+]
 _TYPES = ("NoneType", "EllipsisType", "NotImplementedType", "FunctionType", "GeneratorType", "MappingProxyType")
 _STDLIB: Mapping[types.ModuleType, tuple[str, ...]] = {
     collections: ("Counter", "OrderedDict", "defaultdict", "deque", "ChainMap"),
@@ -71,7 +117,7 @@ def named(name: str) -> object:
     """Return the object that `name` stands for. Raises LookupError if it is not on the list."""
     found = _by_name().get(name)
     if found is None and name.startswith("numpy."):
-        import numpy  # noqa: PLC0415 - heavy, and rarely asked for
+        import numpy
 
         found = getattr(numpy, name.removeprefix("numpy."), None)
         if not isinstance(found, numpy.ufunc) and not (isinstance(found, type) and issubclass(found, numpy.generic)):

@@ -12,8 +12,7 @@ LEAF_TYPES = frozenset({type(None), bool, int, float, str, bytes})
 """Types that msgpack carries as they are (integers beyond 64 bits as an extension)."""
 
 PLAIN_BASES: dict[str, type] = {
-    base.__name__: base
-    for base in (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)
+    base.__name__: base for base in (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)
 }
 """Builtin types whose subclasses cross with a plain value."""
 
@@ -54,15 +53,17 @@ class Ask(IntEnum):
 
 
 class Say(IntEnum):
-    """What the candidate says."""
+    """What the candidate says; VALUE and ERROR are also how the oracle answers a callback."""
 
-    VALUE = 1
-    """bin value, then optionally: bin copied-back arguments, stdout, stderr"""
-    ERROR = 2
-    """bin exception, then the same"""
-    CALLBACK = 3
+    VALUE = 101
+    """bin value; then, where there is any: joint?, stdout, stderr, bin changed plain values.
+
+    If *joint* is true the value is `[result, changes of the arguments]`."""
+    ERROR = 102
+    """bin exception; then the same"""
+    CALLBACK = 103
     """operation name, handle of an oracle object, bin [args, kwargs]; the oracle answers VALUE or ERROR"""
-    LOADED = 4
+    LOADED = 104
     """names, module name, error or None: the load report, first and once"""
 
 
@@ -71,6 +72,7 @@ class Iteration(IntEnum):
 
     MORE = 0
     ENDED = 1
+    FAILED = 2
 
 
 class Code(IntEnum):
@@ -84,7 +86,6 @@ class Code(IntEnum):
     SINGLETON = 6
     STDLIB = 7
     NAMED = 8
-    EXCEPTION = 9
     ARRAY = 10
     SCALAR = 11
     FRAME = 12
@@ -98,13 +99,13 @@ class Code(IntEnum):
     FUNCTION = 34
     """A candidate's function: handle, name, is it a coroutine function."""
     METHOD = 35
-    """A bound method of a candidate's object: bin object, name."""
+    """A bound method of a candidate's object: object, name; only ever sent by the oracle."""
     FAULT = 36
-    """An instance of a candidate's exception class: handle, class handle, args, text, attributes, cause."""
+    """A candidate's exception: handle or None, class (`[name, builtin]` or a handle), args, text, attributes, cause."""
     PROMPT_CLASS = 37
     """A class the prompt defines, by name."""
     ORACLE = 38
-    """An oracle's object: handle, description of it."""
+    """An oracle's object. Towards the candidate: handle, its class, and what is special about it; back: handle."""
     LIBRARY = 39
     """A callable of an importable library, by name; only ever sent by the oracle."""
 

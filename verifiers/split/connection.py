@@ -1,0 +1,322 @@
+"""In the oracle: the conversation with one candidate, and the time it may keep the tests waiting."""
+
+import select
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol  # values of every type cross
+
+from msgpack import packb, unpackb
+
+from assay.verifiers.split import faults, passing
+from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
+from assay.verifiers.split.proxies import RemoteClass
+from assay.verifiers.split.standins import Standins
+from assay.verifiers.split.subject import Call, Raised, Returned
+from assay.verifiers.split.wire import Ask, Iteration, ProtocolError, Say
+
+_WINDOW = 16  # calls under way at once
+_WINDOW_BYTES = 32_768  # of their arguments: less than a socket buffer holds
+_BATCH = 256
+_CALM = 32  # single items after which a loop gets them in batches
+
+
+class CandidateGone(BaseException):
+    """The candidate's process ended, was killed, or broke the protocol."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Clock(Protocol):
+    """Who decides how long the tests wait for the candidate."""
+
+    @property
+    def budget_s(self) -> float:
+        """Seconds that the candidate may take within one test."""
+        ...
+
+    def over(self, waited_s: float) -> float:
+        """The budget is used up: return the seconds granted on top. Raises CandidateGone if there are none."""
+        ...
+
+
+class Connection:
+    """Implements `kinds.Link`. Thread-safe: exchanges of several threads of the tests follow one another."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        clock: Clock,
+        prompt_classes: Mapping[str, type],
+        stubs: dict[str, RemoteClass],
+        renew: Callable[[str], tuple["Connection", int]],
+    ) -> None:
+        self.gone: str | None = None
+        self._channel = Channel(sock, wait=self._wait)
+        self._clock = clock
+        self._renew = renew
+        self._lock = threading.RLock()
+        self._waited_s = 0.0
+        self._granted_s = 0.0
+        self._items: dict[int, tuple[deque[Any], list[Any]]] = {}
+        self._singles: dict[int, int] = {}
+        self._tasks: dict[int, list[Any]] = {}
+        self.names, self.module, self.load_error = self._load_report()
+        self._standins = Standins(self, self.ask, prompt_classes, stubs, self.module)
+        self._codec = self._standins.codec
+
+    def reset_clock(self) -> None:
+        """A test begins: it has not waited yet."""
+        self._waited_s = self._granted_s = 0.0
+
+    def close(self) -> None:
+        """Hang up. Idempotent."""
+        self.gone = self.gone or "the oracle hung up"
+        self._channel.close()
+
+    def ask(self, kind: Ask, *fields: Any) -> Any:
+        """Ask something that passes no arguments by reference; return the answer or raise it."""
+        return self._exchange([kind, *fields], ())
+
+    def call(self, handle: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Implement `Link`."""
+        with self._lock:
+            data, originals = self._pack([list(args), kwargs])
+            return self._exchange([Ask.CALL, handle, data, True], originals)
+
+    def method(self, handle: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Implement `Link`."""
+        with self._lock:
+            data, originals = self._pack([list(args), kwargs])
+            return self._exchange([Ask.METHOD, handle, name, data], originals)
+
+    def special(self, operation: str, *args: Any) -> Any:
+        """Implement `Link`."""
+        with self._lock:
+            data, originals = self._pack([list(args), {}])
+            return self._exchange([Ask.SPECIAL, operation, data], originals)
+
+    def set(self, name: str, value: Any) -> None:
+        """Assign a module-level name."""
+        with self._lock:
+            self._exchange([Ask.SET, name, self._pack(value)[0]], ())
+
+    def handle_of(self, obj: Any) -> int | None:
+        """Implement `Link`."""
+        return self._standins.handle_of(obj)
+
+    def fields(self, handle: int) -> Any:
+        """Implement `Link`."""
+        return self.ask(Ask.FIELDS, handle)
+
+    def claim_function(self, handle: int) -> list[Any]:
+        """Implement `Link`."""
+        claim = self.ask(Ask.DESCRIBE, handle)
+        if type(claim) is not list or len(claim) != 5:
+            raise self._broken("a malformed description of a function")
+        return claim
+
+    def renew(self, anchor: str) -> tuple["Connection", int]:
+        """Implement `Link`."""
+        return self._renew(anchor)
+
+    def next_item(self, handle: int, *, eager: bool) -> Any:
+        """Implement `Link`: one item at a time, until someone wants all of them (`eager`) or takes very many."""
+        buffer, ending = self._items.setdefault(handle, (deque(), []))
+        if eager:
+            self._singles[handle] = _CALM
+            return None
+        if not buffer and not ending:
+            self._fetch(handle, buffer, ending)
+        if buffer:
+            return buffer.popleft()
+        state, value = ending
+        if state == Iteration.ENDED:
+            raise StopIteration(value)
+        ending.clear()
+        raise faults.raisable(value)
+
+    def start_task(self, handle: int) -> int:
+        """Implement `Link`."""
+        number = self.ask(Ask.START, handle)
+        if type(number) is not int:
+            raise self._broken("a task without a number")
+        return number
+
+    def cancel_task(self, number: int) -> None:
+        """Implement `Link`."""
+        self.ask(Ask.CANCEL, number)
+
+    def pump(self, seconds: float) -> None:
+        """Implement `Link`."""
+        outcomes = self.ask(Ask.PUMP, seconds, self._codec.pack([]))
+        if type(outcomes) is not list or not all(type(found) is list and len(found) == 3 for found in outcomes):
+            raise self._broken("tasks that ended in an unknown way")
+        self._tasks.update({found[0]: found for found in outcomes if type(found[0]) is int})
+
+    def task_outcome(self, number: int) -> list[Any] | None:
+        """Implement `Link`."""
+        return self._tasks.pop(number, None)
+
+    def call_many(self, handle: int, calls: Iterable[Call]) -> Iterator[Returned | Raised]:
+        """Call a function once per element, with the next calls already under way; arguments are not copied back."""
+        under_way: deque[int] = deque()
+        pending = iter(calls)
+        with self._lock:
+            while True:
+                while len(under_way) < _WINDOW and (not under_way or sum(under_way) < _WINDOW_BYTES):
+                    call = next(pending, None)
+                    if call is None:
+                        break
+                    data = self._pack([list(call[0]), call[1]])[0]
+                    self._send([Ask.CALL, handle, data, False])
+                    under_way.append(len(data))
+                if not under_way:
+                    return
+                outcome: Returned | Raised
+                try:
+                    outcome = Returned(self._answer(()))
+                except (Exception, SystemExit) as error:
+                    outcome = Raised(error)
+                under_way.popleft()
+                yield outcome
+
+    def _fetch(self, handle: int, buffer: deque[Any], ending: list[Any]) -> None:
+        taken = self._singles[handle] = self._singles.get(handle, 0) + 1
+        answer = self.ask(Ask.NEXT, handle, _BATCH if taken > _CALM else 1)
+        if type(answer) is not list or len(answer) != 3 or type(answer[0]) is not list:
+            raise self._broken("items of an unknown form")
+        items, state, value = answer
+        buffer.extend(items)
+        if state != Iteration.MORE:
+            ending.extend([state, value])
+
+    def _pack(self, value: Any) -> tuple[bytes, list[Any]]:
+        if self.gone is not None:
+            raise CandidateGone(self.gone)
+        return self._codec.pack_tracked(value)
+
+    def _exchange(self, message: list[Any], originals: Any) -> Any:
+        with self._lock:
+            self._send(message)
+            return self._answer(originals)
+
+    def _send(self, message: list[Any]) -> None:
+        if self.gone is not None:
+            raise CandidateGone(self.gone)
+        try:
+            self._channel.send(packb(message))
+        except ChannelClosed as error:
+            raise self._broken(str(error)) from error
+        except FrameTooLarge as error:
+            raise OverflowError(str(error)) from error
+
+    def _answer(self, originals: Any) -> Any:
+        """Wait for the answer, serving what the candidate asks meanwhile."""
+        while True:
+            message = self._receive()
+            kind, *fields = message
+            if kind == Say.CALLBACK and len(fields) == 3:
+                self._serve(*fields)
+            elif kind == Say.VALUE and fields:
+                return self._conclude(originals, *fields)
+            elif kind == Say.ERROR and fields:
+                raise faults.raisable(self._conclude((), *fields))
+            else:
+                raise self._broken("an answer of an unknown kind")
+
+    def _conclude(self, originals: Any, data: Any, *extras: Any) -> Any:
+        joint, out, err, changed, *_ = (*extras, None, None, None, None)
+        try:
+            if changed is not None:
+                self._standins.update_plain(self._codec.unpack(changed))
+            value = self._codec.unpack(data, originals)
+            if joint:
+                value, changes = value
+                passing.apply(originals, changes)
+        except (ProtocolError, TypeError, ValueError) as error:
+            raise self._broken(f"a malformed answer: {error}") from error
+        _replay(out, sys.stdout)
+        _replay(err, sys.stderr)
+        return value
+
+    def _serve(self, operation: Any, handle: Any, data: Any) -> None:
+        """Let the candidate do something with an object of the tests."""
+        try:
+            (args, kwargs), containers = self._codec.unpack_tracked(data)
+            before = passing.snapshot(containers)
+        except (ProtocolError, TypeError, ValueError) as error:
+            raise self._broken(f"a malformed callback: {error}") from error
+        try:
+            result = self._standins.exports.serve(operation, handle, args, kwargs)
+            reply = self._callback_reply(result, containers, before)
+        except CandidateGone:
+            raise
+        except ProtocolError as error:
+            raise self._broken(str(error)) from error
+        except BaseException as error:  # noqa: BLE001 - the tests' own code: the candidate gets to see it
+            reply = [Say.ERROR, self._codec.pack(error)]
+        self._send(reply)
+
+    def _callback_reply(self, result: Any, containers: list[Any], before: list[Any]) -> list[Any]:
+        changed = passing.changes(containers, before)
+        known = {id(container): at for at, container in enumerate(containers)}
+        if changed:
+            return [Say.VALUE, self._codec.pack([result, changed], known), True]
+        return [Say.VALUE, self._codec.pack(result, known)]
+
+    def _receive(self) -> list[Any]:
+        try:
+            message = unpackb(self._channel.receive(), strict_map_key=False, unicode_errors="surrogatepass")
+        except ChannelClosed as error:
+            raise self._broken(str(error)) from error
+        except FrameTooLarge as error:
+            raise self._broken(f"too large an answer: {error}") from error
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._broken(f"a malformed message: {error}") from error
+        if type(message) is not list or not message:
+            raise self._broken("a malformed message")
+        return message
+
+    def _load_report(self) -> tuple[frozenset[str], str, tuple[str, str] | None]:
+        kind, *fields = self._receive()
+        if kind == Say.LOADED and len(fields) == 3:
+            defined, module, error = fields
+            if type(defined) is list and type(module) is str and all(type(name) is str for name in defined):
+                if error is None:
+                    return frozenset(defined), module, None
+                if type(error) is list and len(error) == 2 and all(type(part) is str for part in error):
+                    return frozenset(defined), module, (error[0], error[1])
+        raise self._broken("a malformed load report")
+
+    def _wait(self, events: int) -> None:
+        """Block until the socket is ready; the time counts against the candidate."""
+        while True:
+            left_s = self._clock.budget_s + self._granted_s - self._waited_s
+            started = time.monotonic()
+            ready = self._channel.poll(events, max(0.0, left_s))
+            self._waited_s += time.monotonic() - started
+            if ready:
+                return
+            if self._channel.poll(select.POLLIN, 0):
+                return
+            try:
+                self._granted_s += max(0.0, self._clock.over(self._waited_s))
+            except CandidateGone as gone:
+                self.gone = gone.reason
+                raise
+
+    def _broken(self, reason: str) -> CandidateGone:
+        self.gone = self.gone or reason
+        return CandidateGone(self.gone)
+
+
+def _replay(printed: Any, stream: Any) -> None:
+    """Write what the candidate printed to the test's own stream."""
+    if type(printed) is bytes and printed and stream is not None:
+        stream.write(printed.decode("utf-8", "replace"))

@@ -1,0 +1,60 @@
+"""In the candidate's process: what it prints goes to its descriptors 1 and 2, and a copy to the test's own streams."""
+
+import io
+import os
+import sys
+
+_CAP = 65_536  # bytes of each stream that one answer carries
+
+
+class _Tee(io.RawIOBase):
+    """Writes to a descriptor and remembers the first bytes of what was written."""
+
+    def __init__(self, fd: int) -> None:
+        super().__init__()
+        self._fd = fd
+        self.copy = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def isatty(self) -> bool:
+        return False
+
+    def write(self, data: "bytes | memoryview[int]", /) -> int:  # type: ignore[override]  # any buffer of bytes comes
+        written = os.write(self._fd, data)
+        self.copy += bytes(data[: min(written, max(0, _CAP - len(self.copy)))])
+        return written
+
+
+class Echo:
+    """Stands in for `sys.stdout` and `sys.stderr` of the candidate's process."""
+
+    def __init__(self, out_fd: int = 1, err_fd: int = 2) -> None:
+        self._tees = (_Tee(out_fd), _Tee(err_fd))
+        self._streams = tuple(
+            io.TextIOWrapper(
+                io.BufferedWriter(tee), encoding="utf-8", errors="surrogateescape", newline="\n", line_buffering=False
+            )
+            for tee in self._tees
+        )
+
+    def install(self) -> None:
+        """Become the process's standard streams."""
+        sys.stdout, sys.stderr = self._streams
+        sys.__stdout__, sys.__stderr__ = self._streams
+
+    def take(self) -> tuple[bytes, bytes]:
+        """Flush both streams and return what was written since the last time, up to the cap."""
+        taken = []
+        for stream, tee in zip(self._streams, self._tees, strict=True):
+            try:
+                stream.flush()
+            except (OSError, ValueError):  # the completion closed the descriptor or the stream
+                tee.copy.clear()
+            taken.append(bytes(tee.copy))
+            tee.copy.clear()
+        return taken[0], taken[1]

@@ -1,0 +1,158 @@
+"""What the candidate may decide about its own objects, and what it may not.
+
+The danger is an object that lies: whoever hands it an expected value, or asks it whether it equals one, has lost.
+So plain values are never compared by the candidate, and its objects take part in arithmetic or ordering with plain
+values only where a test works with a class of the completion by name (`Vector(1, 2) * 3`), which is then the
+subject of the test. A function that returns an object of some other class, where a number or text was expected,
+gets nothing from it but what it commits to without knowing the expected value.
+"""
+
+import dis
+from traceback import walk_tb
+from types import FrameType, TracebackType
+from typing import Any  # operands are of every type
+
+from assay.verifiers.split.kinds import ProxyObject, StandinClass, is_standin, link_of
+
+_PREDICATES = frozenset(
+    [
+        "startswith",
+        "endswith",
+        "issubset",
+        "issuperset",
+        "isdisjoint",
+        "equals",
+        "identical",
+        "eq",
+        "isclose",
+        "allclose",
+        "array_equal",
+        "almost_equal",
+        "has_key",
+        "__contains__",
+        "contains",
+        "fullmatch",
+        "match",
+    ]
+)
+"""Methods of builtin or library types that compare with their argument."""
+
+
+class Sentinel:
+    """Something no object of a completion can rightly be equal to."""
+
+    __slots__ = ()
+
+
+def equal(mine: Any, other: object) -> Any:
+    """Decide `proxy == other`: never by the candidate where `other` is plain; NotImplemented leaves it to `other`."""
+    if mine is other:
+        return True
+    if not isinstance(other, ProxyObject):
+        return NotImplemented
+    cls = type(mine)
+    if cls._assay_compares_fields or type(other)._assay_compares_fields:  # type: ignore[attr-defined]  # all stand-ins have it
+        return type(other) is cls and _fields(mine) == _fields(other)
+    if not (cls._assay_defines_eq or type(other)._assay_defines_eq):  # type: ignore[attr-defined]
+        return False
+    link, _ = link_of(mine)
+    if link.special("eq", mine, other) is not True:
+        return False
+    return not (_claims(mine, Sentinel()) or _claims(other, Sentinel()))
+
+
+def exact(method: str, kind: type, value: Any) -> Any:
+    """Return `value` if it is exactly a `kind`. Raises TypeError as Python does for a special method's result."""
+    if type(value) is not kind:
+        raise TypeError(f"{method} returned a {type(value).__name__} instead of {kind.__name__}")
+    return value
+
+
+def may_absorb(mine: Any, other: Any) -> bool:
+    """Say whether `mine` may compute with `other`: another of its kind, or anything if its class is the test's subject."""
+    return is_subject(type(mine)) or is_standin(other)
+
+
+def may_order(mine: Any, other: Any) -> bool:
+    """Say whether the candidate may order `mine` and `other`."""
+    cls = type(mine)
+    return is_subject(cls) or (cls._assay_compares_fields and type(other) is cls)
+
+
+def is_subject(cls: Any) -> bool:
+    """Say whether a test works with this class by name: it called it or used its attributes, as one does with classes.
+
+    The name must look like a class's: a completion that defines `class mean` where a function `mean` was asked for
+    would otherwise make every number that it returns a liar.
+    """
+    return any(
+        isinstance(base, StandinClass) and base._assay_used and base.__name__.lstrip("_")[:1].isupper()
+        for base in cls.__mro__
+    )
+
+
+def check_method(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuse to ask an object of an unknown class whether it matches a plain value. Raises TypeError."""
+    if name not in _PREDICATES or is_subject(type(owner)):
+        return
+    if any(not is_standin(value) for value in (*args, *kwargs.values())):
+        raise TypeError(f"{name}() of a {type(owner).__name__}, which is not plain data, is not trusted")
+
+
+def may_swallow(error: BaseException | None, traceback: TracebackType | None) -> bool:
+    """Say whether the candidate's context manager may swallow an exception that left the `with` block.
+
+    Not a failed assertion, nothing that is no Exception, and nothing where statements of the block would be
+    skipped: they may be the assertions.
+    """
+    if error is None:
+        return False
+    if isinstance(error, AssertionError) or not isinstance(error, Exception) or traceback is None:
+        return False
+    if any(_is_ours(frame) for frame, _ in walk_tb(traceback)):
+        return False
+    return not _may_skip_assertions(traceback)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("assay.")
+
+
+def _may_skip_assertions(traceback: TracebackType) -> bool:
+    """Whether the block that is being left asserts something, or has code on later lines than the one that raised."""
+    code, at = traceback.tb_frame.f_code, traceback.tb_lasti
+    entries = [entry for entry in dis._parse_exception_table(code) if entry.start <= at < entry.end]  # type: ignore[attr-defined]  # there is no public reader
+    if not entries:
+        return True
+    block = min(entries, key=lambda entry: entry.end - entry.start)
+    inside = [found for found in dis.get_instructions(code) if block.start <= found.offset < block.end]
+    if any(_asserts(found) for found in inside):
+        return True
+    raised = next((found.positions for found in inside if found.offset == at), None)
+    if raised is None or raised.end_lineno is None:
+        return True
+    return any(_starts_after(found, raised.end_lineno) for found in inside)
+
+
+def _asserts(instruction: dis.Instruction) -> bool:
+    name = instruction.argval if isinstance(instruction.argval, str) else ""
+    return instruction.opname == "LOAD_ASSERTION_ERROR" or name.lower().startswith(("assert", "fail"))
+
+
+def _starts_after(instruction: dis.Instruction, line: int) -> bool:
+    start = instruction.positions.lineno if instruction.positions is not None else None
+    return start is not None and start > line
+
+
+def _fields(obj: Any) -> Any:
+    link, handle = link_of(obj)
+    return link.fields(handle)
+
+
+def _claims(obj: Any, sentinel: Sentinel) -> bool:
+    """Whether the object says it equals something foreign."""
+    link, _ = link_of(obj)
+    try:
+        return link.special("eq", obj, sentinel) is not False
+    except Exception:  # noqa: BLE001 - comparing with a stranger may raise anything, which is no claim
+        return False
