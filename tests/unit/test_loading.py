@@ -98,7 +98,8 @@ def test_what_goes_wrong_while_loading_has_a_word(tmp_path: Path, code: str, out
 
 def test_dataclasses_with_text_annotations_work(tmp_path: Path) -> None:
     """They look their module up in sys.modules."""
-    code = "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\nv = P(3).x"
+    head = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    code = f"{head}@dataclass\nclass P:\n    x: int\nv = P(3).x"
 
     assert _load(tmp_path, code, lambda loaded: loaded.module.v) == 3
 

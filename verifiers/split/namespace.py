@@ -32,11 +32,12 @@ class Namespace(dict[str, Any]):
         if self.subject is None or (name in _BUILTINS and name != self.entry):
             raise KeyError(name)
         self.touched = True
-        if not self.subject.has(name):
+        try:
+            value = self.subject.get(name)
+        except AttributeError:
             if name == self.entry:
-                raise NameError(f"name {name!r} is not defined", name=name)
-            raise KeyError(name)
-        value = self.subject.get(name)
+                raise NameError(f"name {name!r} is not defined", name=name) from None
+            raise KeyError(name) from None
         if callable(value):  # anything else may be bound anew by the candidate, and is asked for each time
             self._stubs.add(name)
             self[name] = value
@@ -98,9 +99,9 @@ class StubModule(ModuleType):
         return sorted(subject.names) if subject is not None else []
 
 
-def register(name: str, tree: ast.AST | None, entry: str) -> StubModule:
+def register(name: str, trees: tuple[ast.Module, ...], entry: str) -> StubModule:
     """Put a stub module where `import name` finds it, its parent packages too."""
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} if tree is not None else set()
+    used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
     star = frozenset(part for part in used if not part.startswith("_") and (part not in _BUILTINS or part == entry))
     module = StubModule(name, star | ({entry} if entry else set()))
     parts = name.split(".")

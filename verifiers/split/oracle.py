@@ -5,13 +5,15 @@ the socket over which the supervisor passes the link to the next candidate when 
 """
 
 import socket
+import traceback
 
 from assay.verifiers.split.harness import Harness, run_tests
+from assay.verifiers.split.loading import describe
 from assay.verifiers.split.plan import Broken, unpack_plan
 from assay.verifiers.split.preparation import CannotSplit, Ready, prepare, quieten
 from assay.verifiers.split.pytest_style import run_pytest
 from assay.verifiers.split.remote import Candidate, CandidateGone
-from assay.verifiers.split.report import Done, Loaded, NeedsShared, Prepared, TaskBroken
+from assay.verifiers.split.report import Done, Fault, Loaded, NeedsShared, Prepared, TaskBroken
 from assay.verifiers.split.supervisor import Supervisor
 
 
@@ -29,6 +31,8 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         supervisor.tell(NeedsShared(str(need)))
     except Broken as broken:
         supervisor.tell(TaskBroken(str(broken)))
+    except Exception as error:  # noqa: BLE001 - process entry point: our own fault, told to the supervisor
+        supervisor.tell(Fault(f"{describe(error)}: {traceback.format_exc()[-1500:]}"))
     return 0
 
 

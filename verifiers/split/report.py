@@ -95,6 +95,13 @@ class Done:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """The oracle's own code failed: nobody learned anything about the completion."""
+
+    message: str
+
+
+@dataclass(frozen=True)
 class Extra:
     """Answer to `Over`: wait this much longer, because the candidate was kept from running."""
 
@@ -121,7 +128,7 @@ class Stop:
 
 
 Answer = Extra | Ended | Fresh | Stop
-Report = TaskBroken | NeedsShared | Prepared | Loaded | Collected | Started | Finished | Gone | Over | Done
+Report = Fault | TaskBroken | NeedsShared | Prepared | Loaded | Collected | Started | Finished | Gone | Over | Done
 
 
 def encode(report: Report | Answer, nonce: bytes) -> bytes:
@@ -183,6 +190,8 @@ def _fields(report: Report | Answer) -> list[object]:
     match report:
         case TaskBroken(message):
             return ["broken", message[:_TEXT]]
+        case Fault(message):
+            return ["fault", message[:_TEXT]]
         case NeedsShared(reason):
             return ["shared", reason[:_TEXT]]
         case Prepared(count):
@@ -215,6 +224,8 @@ def _build(kind: str, fields: list[object]) -> Report | Answer:
     match kind, fields:
         case "broken", [str() as message]:
             return TaskBroken(message)
+        case "fault", [str() as message]:
+            return Fault(message)
         case "shared", [str() as reason]:
             return NeedsShared(reason)
         case "prepared", [int() | None as count]:

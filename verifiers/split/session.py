@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from assay.errors import TaskFault
+from assay.errors import SandboxFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Limits
@@ -16,6 +16,7 @@ from assay.verifiers.split.report import (
     Done,
     Ended,
     Extra,
+    Fault,
     Finished,
     Fresh,
     Garbled,
@@ -114,6 +115,8 @@ class Session:
         match report:
             case TaskBroken(message):
                 raise TaskFault(message)
+            case Fault(message):
+                raise SandboxFault(f"the oracle failed: {message}")
             case NeedsShared(reason):
                 raise SharingNeeded(reason)
             case Prepared(count):
