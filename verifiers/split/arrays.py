@@ -38,7 +38,7 @@ def encode(value: Any, pack: Pack) -> tuple[int, bytes] | None:
     if isinstance(value, numpy.generic) and type(value).__module__ == "numpy" and value.dtype.kind in "biufcSUmM":
         return Code.SCALAR, pack([value.dtype.str, value.tobytes()])
     pandas = sys.modules.get("pandas")
-    if pandas is not None and type(value).__module__.startswith("pandas") and hasattr(pandas, "DataFrame"):
+    if pandas is not None and str(type(value).__module__).startswith("pandas") and hasattr(pandas, "DataFrame"):
         parts = _frame_parts(value, pandas)
         return None if parts is None else (Code.FRAME, pack(parts))
     return None
@@ -125,12 +125,12 @@ def _normalised(flat: Any, numpy: Any) -> Any:
 def _frame_parts(value: Any, pandas: Any) -> list[Any] | None:
     kind = type(value)
     if kind is pandas.DataFrame:
-        columns = [_column_parts(value.iloc[:, at], pandas) for at in range(value.shape[1])]
+        columns = [_column_parts(value.iloc[:, at]) for at in range(value.shape[1])]
         if any(column is None for column in columns):
             return None
         return ["DataFrame", columns, _index_parts(value.columns, pandas), _index_parts(value.index, pandas)]
     if kind is pandas.Series:
-        column = _column_parts(value, pandas)
+        column = _column_parts(value)
         return None if column is None else ["Series", column, _index_parts(value.index, pandas), value.name]
     if isinstance(value, pandas.Index):
         return ["Index", _index_parts(value, pandas)]
@@ -144,7 +144,7 @@ def _frame_parts(value: Any, pandas: Any) -> list[Any] | None:
     return None
 
 
-def _column_parts(series: Any, pandas: Any) -> list[Any] | None:
+def _column_parts(series: Any) -> list[Any] | None:
     name = str(series.dtype)
     if series.dtype.__class__.__module__.startswith("numpy"):
         return ["", series.to_numpy()]
@@ -161,7 +161,7 @@ def _index_parts(index: Any, pandas: Any) -> list[Any]:
         return ["range", index.start, index.stop, index.step, index.name]
     if isinstance(index, pandas.MultiIndex):
         return ["multi", list(index), list(index.names)]
-    parts = _column_parts(index.to_series(), pandas)
+    parts = _column_parts(index.to_series())
     return ["plain", parts or ["", index.to_numpy(dtype=object)], index.name]
 
 

@@ -4,6 +4,7 @@ Everything here comes from the hostile process: the oracle's end (`assay.verifie
 part and treats it as a claim, never as a fact that could decide a comparison.
 """
 
+import builtins
 import inspect
 import types
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def claim_of(cls: type) -> list[Any]:
 
 def nearest_builtin(cls: type) -> type:
     """Return the first builtin exception among the ancestors of an exception class."""
-    return next(base for base in cls.__mro__ if base.__module__ == "builtins")
+    return next(base for base in cls.__mro__ if vars(builtins).get(base.__name__) is base)
 
 
 def _attributes(cls: type, base: type) -> tuple[list[str], list[str]]:
@@ -77,7 +78,7 @@ def _attributes(cls: type, base: type) -> tuple[list[str], list[str]]:
     for owner in cls.__mro__:
         if owner is base or owner is object or owner is BaseException:
             break
-        if base is BaseException and owner.__module__ == "builtins":
+        if base is BaseException and owner is vars(builtins).get(owner.__name__):
             continue
         for name, value in vars(owner).items():
             if name in SPECIAL_METHODS:

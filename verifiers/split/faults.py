@@ -41,6 +41,13 @@ def known_class(name: str, fallback: str) -> type[BaseException]:
     return found
 
 
+def own_class(found: object) -> type[BaseException]:
+    """Return an exception class of the tests' own that the candidate was given. Raises ProtocolError."""
+    if not isinstance(found, type) or not issubclass(found, Exception) or names.is_library(found.__module__):
+        raise ProtocolError("not an exception class of the tests")
+    return found
+
+
 def build(cls: Any, args: Any, text: Any, state: Any, cause: Any) -> BaseException:
     """Make the exception. Raises ProtocolError for parts of the wrong types."""
     if type(args) is not list or type(text) is not str or type(state) is not dict:
@@ -50,7 +57,11 @@ def build(cls: Any, args: Any, text: Any, state: Any, cause: Any) -> BaseExcepti
     made = _construct(cls, args)
     attributes = vars(made)
     for name, value in state.items():
-        if type(name) is str and not hasattr(BaseException, name) and not callable(getattr(cls, name, None)):
+        if type(name) is not str or hasattr(BaseException, name) or callable(getattr(cls, name, None)):
+            continue
+        if hasattr(cls, name) and type(value) is str and not isinstance(cls, StandinClass):
+            setattr(made, name, value)  # a builtin's own attribute, such as ImportError.name
+        else:
             attributes[name] = value
     if isinstance(cls, StandinClass):
         attributes[_TEXT] = text

@@ -16,6 +16,8 @@ from assay.verifiers.split.wire import MUTABLE_BASES, Code, ProtocolError
 
 _CAUSES = 3  # exceptions behind an exception that cross with it
 
+_STORED = ("name", "path", "filename")  # attributes of ImportError, NameError, AttributeError, kept in no dict
+
 
 class Holdings:
     """Implements `codec.Port` for the candidate: objects become numbers, the oracle's objects become guests."""
@@ -117,15 +119,18 @@ class Holdings:
         return self.codec.pack([handle, self.hold(kind), plain])
 
     def _fault(self, error: BaseException, depth: int) -> bytes:
-        """Handle, class (a name, or the handle of a class of the candidate's), args, text, attributes, cause."""
+        """Handle, class (by name, by handle, or [handle of the oracle's]), args, text, attributes, cause."""
         cls = type(error)
         known = names.name_of(cls) or names.library_name(cls)
         builtin = nearest_builtin(cls).__name__
         state = {name: value for name, value in vars(error).items() if type(name) is str and name != "__notes__"}
+        state.update({name: getattr(error, name) for name in _STORED if type(getattr(error, name, None)) is str})
         handle = None if known is not None else self.hold(error)
         where: Any = [known, builtin] if known is not None else self.hold(cls)
+        if id(cls) in self._visitors:
+            where = [self._visitors[id(cls)]]
         cause = ExtType(Code.FAULT, self._fault(error.__cause__, depth - 1)) if depth and error.__cause__ else None
-        return self.codec.pack([handle, where, list(error.args), text_of(error), state, cause])
+        return self.codec.pack([handle, where, _args_of(error), text_of(error), state, cause])
 
     def _visitor_of(self, obj: Any) -> int:
         if isinstance(obj, GuestClass):
@@ -177,6 +182,13 @@ def text_of(error: BaseException) -> str:
         return str.__str__(str(error))
     except Exception:  # noqa: BLE001 - __str__ is the completion's own code
         return ""
+
+
+def _args_of(error: BaseException) -> list[Any]:
+    """The arguments with which the exception can be made again."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return [error.errno, error.strerror, error.filename, None, error.filename2]
+    return list(error.args)
 
 
 def _class_of(known: str) -> object:

@@ -80,7 +80,7 @@ def _portable(container: Any) -> Any:
     if kind is bytearray:
         return bytes(container)
     if leaves.is_buffer(kind):
-        return container
+        return container.copy()  # the array itself would cross as a reference to the caller's
     state = graph.instance_state(container)
     return [list(state), list(state.values())]
 

@@ -37,7 +37,7 @@ class RemoteClass(StandinClass):
         return link.special("getattr", cls, name)
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        if name.startswith("__") or name.startswith("_assay_") or name.startswith("_abc"):
+        if name.startswith(("__", "_assay_", "_abc")):
             super().__setattr__(name, value)
         else:
             target_of(cls)[0].special("setattr", cls, name, value)
@@ -122,7 +122,7 @@ def ask_attribute(obj: Any, name: str) -> Any:
         if name == "__dict__":
             return trust.exact("__dict__", dict, link_of(obj)[0].special("vars", obj))
         raise AttributeError(f"{type(obj).__name__!r} object has no attribute {name!r}")
-    link, handle = link_of(obj)
+    link, _ = link_of(obj)
     if name in type(obj)._assay_methods:
         return MethodStub(obj, name)
     return link.special("getattr", obj, name)
@@ -174,16 +174,29 @@ class MethodStub(Standin):
         return f"<bound method {type(self.__self__).__name__}.{self._assay_name}>"
 
 
-class FunctionStub(Standin):
-    """A function of the candidate's. One that was asked for by name outlives its candidate."""
+def _told(index: int) -> property:
+    """A fact about a function that the candidate is asked for."""
 
-    __slots__ = ("__weakref__", "_assay_anchor", "_assay_at", "_assay_facts", "_is_coroutine")
+    def tell(self: "FunctionStub") -> Any:
+        link, handle = where(self)
+        return link.claim_function(handle)[index]
+
+    return property(tell)
+
+
+class FunctionStub(Standin):
+    # A function of the candidate's. One that was asked for by name outlives its candidate. (No docstring here:
+    # `__doc__` is the candidate's.)
+
+    __slots__ = ("__weakref__", "_assay_anchor", "_assay_at", "_assay_name", "_is_coroutine")
     _is_coroutine: Any
+    __module__ = _told(2)  # type: ignore[assignment]  # of the instances
+    __doc__ = _told(3)  # type: ignore[assignment]
 
     def __init__(self, link: Link, handle: int, name: str) -> None:
         object.__setattr__(self, "_assay_at", (link, handle))
         object.__setattr__(self, "_assay_anchor", None)
-        object.__setattr__(self, "_assay_facts", [name, None, None, None, None])
+        object.__setattr__(self, "_assay_name", name)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         link, handle = where(self)
@@ -191,7 +204,7 @@ class FunctionStub(Standin):
 
     @property
     def __name__(self) -> str:
-        return str(object.__getattribute__(self, "_assay_facts")[0])
+        return str(object.__getattribute__(self, "_assay_name"))
 
     @property
     def __signature__(self) -> Any:
@@ -204,8 +217,8 @@ class FunctionStub(Standin):
 
     def __getattr__(self, name: str) -> Any:
         link, handle = where(self)
-        if name in ("__doc__", "__qualname__", "__module__"):
-            return link.claim_function(handle)[("__qualname__", "__module__", "__doc__").index(name) + 1]
+        if name == "__qualname__":
+            return link.claim_function(handle)[1]
         if is_dunder(name) and name not in _VISIBLE | {"__defaults__", "__kwdefaults__"}:
             raise AttributeError(f"function {self.__name__!r} has no attribute {name!r}")
         return link.special("getattr", self, name)
@@ -296,6 +309,16 @@ def _exit(self: Any, _type: Any, error: BaseException | None, traceback: Any) ->
     return swallows and trust.may_swallow(error, traceback)
 
 
+def _leave_async(self: Any, _type: Any, error: BaseException | None, traceback: Any) -> Any:
+    link, _ = link_of(self)
+    leaving = link.special("aexit", self, error)
+
+    async def leave() -> bool:
+        return bool(await leaving) and trust.may_swallow(error, traceback)
+
+    return leave()
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _conversion(name, *entry) for name, entry in CONVERSIONS.items()},
     **{name: _arithmetic(operation) for name, operation in ARITHMETIC.items()},
@@ -308,5 +331,6 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__next__": _next,
     "__length_hint__": _hint,
     "__exit__": _exit,
+    "__aexit__": _leave_async,
 }
 """The special methods of proxies by name."""

@@ -152,9 +152,16 @@ class Standins:
         handle, where, *rest = parts
         if type(handle) is int and handle in self._objects:
             return self._objects[handle]
-        cls = self._class(where) if type(where) is int else faults.known_class(*_typed(where, str, str))
+        cls = self._fault_class(where)
         fault = faults.build(cls, *rest)
         return fault if handle is None else self._remember(*_typed([handle, fault], int, object))
+
+    def _fault_class(self, where: Any) -> Any:
+        if type(where) is int:
+            return self._class(where)
+        if type(where) is list and len(where) == 1:
+            return faults.own_class(self.exports.original(where[0]))
+        return faults.known_class(*_typed(where, str, str))
 
     def _class(self, handle: int) -> Any:
         if handle not in self._objects:

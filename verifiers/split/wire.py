@@ -101,7 +101,7 @@ class Code(IntEnum):
     METHOD = 35
     """A bound method of a candidate's object: object, name; only ever sent by the oracle."""
     FAULT = 36
-    """A candidate's exception: handle or None, class (`[name, builtin]` or a handle), args, text, attributes, cause."""
+    """A candidate's exception: handle or None, class, args, text, attributes, cause."""
     PROMPT_CLASS = 37
     """A class the prompt defines, by name."""
     ORACLE = 38
