@@ -61,13 +61,14 @@ class Batches:
         marker = keys.idempotency(idempotency.digest if idempotency else uuid.uuid4().hex)
         ttl_s = idempotency.ttl_s if idempotency else _MARKER_TTL_S
         body = idempotency.body if idempotency else ""
+        filing = self._prepare([(new_batch_id(), submission)], interactive=False)
 
         def build(value: bytes | None, pipeline: Pipeline) -> Accepted:
             if value is not None:
                 return _same_again(value, body)
-            self._check_room(len(submission.entries))
-            accepted = Accepted(new_batch_id(), len(submission.entries))
-            self._file(pipeline, accepted.batch_id, submission)
+            self._check_room(filing.size)
+            self._file(pipeline, filing)
+            accepted = Accepted(filing.calls[0][0], filing.size)
             pipeline.set(marker, json.dumps([body, accepted.batch_id, accepted.total]), ex=ttl_s)
             return accepted
 
@@ -77,20 +78,13 @@ class Batches:
     def accept_scores(self, calls: Sequence[tuple[str, Submission]]) -> None:
         """Accept interactive calls under the ids given, in one transaction and in shared chunks. Raises QueueFull."""
         marker = keys.idempotency(calls[0][0])
+        filing = self._prepare(calls, interactive=True)
 
         def build(value: bytes | None, pipeline: Pipeline) -> None:
             if value is not None:
                 return  # the transaction had come through before the connection broke
-            self._check_room(sum(len(submission.entries) for _, submission in calls))
-            now = time.time()
-            lanes: dict[Lane, list[Member]] = {}
-            for batch_id, submission in calls:
-                self._describe(pipeline, batch_id, submission, "score", now)
-                for member in _members(batch_id, submission, now):
-                    lane = Lane(True, submission.options.priority, member.entry.task.requires)
-                    lanes.setdefault(lane, []).append(member)
-            for lane, members in lanes.items():
-                self._push(pipeline, lane, members)
+            self._check_room(filing.size)
+            self._file(pipeline, filing)
             pipeline.set(marker, b"1", ex=_MARKER_TTL_S)
 
         with self._admitting:
@@ -161,38 +155,32 @@ class Batches:
                 retry_after_s=max(1, min(_LONGEST_WAIT_S, round(wait_s))),
             )
 
-    def _file(self, pipeline: Pipeline, batch_id: str, submission: Submission) -> None:
+    def _prepare(self, calls: Sequence[tuple[str, Submission]], *, interactive: bool) -> "_Filing":
+        """Do everything that needs no lock: cut and pack the chunks."""
         now = time.time()
-        self._describe(pipeline, batch_id, submission, "batch", now)
-        _count_groups(pipeline, batch_id, submission.entries)
-        pipeline.sadd(keys.RUNNING, batch_id)
-        if submission.options.deadline_s is not None:
-            pipeline.zadd(keys.DEADLINES, {batch_id: now + submission.options.deadline_s})
         lanes: dict[Lane, list[Member]] = {}
-        for member in _members(batch_id, submission, now):
-            lane = Lane(False, submission.options.priority, member.entry.task.requires)
-            lanes.setdefault(lane, []).append(member)
+        for batch_id, submission in calls:
+            for member in members_of(batch_id, submission, now):
+                lane = Lane(interactive, submission.options.priority, member.entry.task.requires)
+                lanes.setdefault(lane, []).append(member)
+        chunks = []
         for lane, members in lanes.items():
-            chunk_ids = self._push(pipeline, lane, members)
-            pipeline.sadd(keys.chunks(batch_id), *chunk_ids)
+            size = choose_size(len(members), self._fleet.slots(), self._fleet.mean_run_s())
+            ordered = members if interactive else interleave(members, size)
+            chunks += [_Chunk(lane, pack(part), _ids(part)) for part in cut(ordered, size)]
+        return _Filing(calls, "score" if interactive else "batch", now, chunks)
 
-    def _describe(self, pipeline: Pipeline, batch_id: str, submission: Submission, kind: str, now: float) -> None:
-        self.tasks.hold(pipeline, submission.documents)
-        pipeline.incrby(keys.PENDING, len(submission.entries))
-        fields: dict[str, str | int] = {
-            "total": len(submission.entries),
-            "done": 0,
-            "kind": kind,
-            "accepted": f"{now:.6f}",
-            "options": submission.options.model_dump_json(exclude_unset=True),
-            "docs": " ".join(submission.documents),
-        }
-        pipeline.hset(keys.batch(batch_id), mapping=fields)  # type: ignore[arg-type]  # narrower than it takes
-
-    def _push(self, pipeline: Pipeline, lane: Lane, members: list[Member]) -> list[str]:
-        size = choose_size(len(members), self._fleet.slots(), self._fleet.mean_run_s())
-        ordered = members if lane.interactive else interleave(members, size)
-        return self.queue.push(pipeline, lane, (pack(part) for part in cut(ordered, size)))
+    def _file(self, pipeline: Pipeline, filing: "_Filing") -> None:
+        pipeline.incrby(keys.PENDING, filing.size)
+        for batch_id, submission in filing.calls:
+            self.tasks.hold(pipeline, submission.documents)
+            _describe(pipeline, batch_id, submission, filing)
+        for lane in dict.fromkeys(chunk.lane for chunk in filing.chunks):
+            chunks = [chunk for chunk in filing.chunks if chunk.lane == lane]
+            chunk_ids = self.queue.push(pipeline, lane, (chunk.blob for chunk in chunks))
+            for chunk_id, chunk in zip(chunk_ids, chunks, strict=True):
+                for batch_id in chunk.batch_ids:
+                    pipeline.sadd(keys.chunks(batch_id), chunk_id)
 
     def _durably(self, transact: Callable[[], Accepted]) -> Accepted:
         """Have our own Redis write through to the disk before it answers; its usual pace is once a second."""
@@ -216,12 +204,8 @@ def by_groups_or_indexes(groups: Iterable[str], indexes: Iterable[int]) -> Calla
     return lambda entry: entry.group in chosen_groups or entry.index in chosen_indexes
 
 
-def members_of(batch_id: str, submission: Submission) -> list[Member]:
-    """Return the attempts of a submission that was accepted under this id."""
-    return _members(batch_id, submission, time.time())
-
-
-def _members(batch_id: str, submission: Submission, now: float) -> list[Member]:
+def members_of(batch_id: str, submission: Submission, now: float) -> list[Member]:
+    """Return the attempts of a submission that was accepted at `now` under this id."""
     options = submission.options
     terms = Terms(
         batch_id,
@@ -232,6 +216,48 @@ def _members(batch_id: str, submission: Submission, now: float) -> list[Member]:
         cache=options.cache,
     )
     return [Member(terms, entry) for entry in submission.entries]
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    lane: Lane
+    blob: bytes
+    batch_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Filing:
+    """What one transaction brings: submissions under their ids, and the chunks that hold their attempts."""
+
+    calls: Sequence[tuple[str, Submission]]
+    kind: str
+    now: float
+    chunks: Sequence[_Chunk]
+
+    @property
+    def size(self) -> int:
+        return sum(len(submission.entries) for _, submission in self.calls)
+
+
+def _describe(pipeline: Pipeline, batch_id: str, submission: Submission, filing: _Filing) -> None:
+    fields: dict[str, str | int] = {
+        "total": len(submission.entries),
+        "done": 0,
+        "kind": filing.kind,
+        "accepted": f"{filing.now:.6f}",
+        "options": submission.options.model_dump_json(exclude_unset=True),
+        "docs": " ".join(submission.documents),
+    }
+    pipeline.hset(keys.batch(batch_id), mapping=fields)  # type: ignore[arg-type]  # narrower than it takes
+    if submission.options.deadline_s is not None:
+        pipeline.zadd(keys.DEADLINES, {batch_id: filing.now + submission.options.deadline_s})
+    if filing.kind == "batch":
+        _count_groups(pipeline, batch_id, submission.entries)
+        pipeline.sadd(keys.RUNNING, batch_id)
+
+
+def _ids(members: Iterable[Member]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(member.terms.batch_id for member in members))
 
 
 def _count_groups(pipeline: Pipeline, batch_id: str, entries: Iterable[Entry]) -> None:

@@ -40,6 +40,7 @@ class Feeder:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._held: dict[str, Claim] = {}
+        self._unread: list[Claim] = []
         self._lanes: list[Lane] = []
         self._lanes_read = float("-inf")
         self._unwanted: list[Lane] = []  # lanes from which nothing was claimed because enough of them waits here
@@ -82,7 +83,10 @@ class Feeder:
             self._wake.wait(_LOOK_AGAIN_S)
 
     def _feed(self) -> bool:
-        """Claim one chunk, if one is wanted and there; say whether it was."""
+        """Claim one chunk, if one is wanted and there; say whether it was. Raises ServiceUnavailable."""
+        while self._unread:  # claimed, but Redis went away before they could be looked into
+            self._adopt(self._unread[-1])
+            self._unread.pop()
         lanes = self._usable_lanes()
         wanted = self._room.wanted(lanes)
         self._unwanted = [lane for lane in lanes if lane not in wanted]
@@ -90,7 +94,7 @@ class Feeder:
         if claim is None:
             return False
         self._held[claim.chunk_id] = claim
-        self._adopt(claim)
+        self._unread.append(claim)
         return True
 
     def _adopt(self, claim: Claim) -> None:

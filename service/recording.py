@@ -65,7 +65,6 @@ def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
         keys.groups(batch_id),
         keys.PENDING,
         keys.TASK_REFS,
-        keys.FINISHED,
         keys.DEADLINES,
         keys.task_stats(json.dumps(entry.task.id)),
     )

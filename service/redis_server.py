@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,14 +16,15 @@ from assay.service.connection import Connection
 
 log = logging.getLogger(__name__)
 
-_START_S = 30.0  # a long append-only file takes a while to load
+_START_S = 60.0  # a long append-only file takes a while to load
 _STOP_S = 20.0
 _LOOK_S = 0.01
+_PAUSE_S = 1.0
 _LONGEST_SOCKET = 100  # bytes; the kernel takes 107
 
 
 class PrivateRedis:
-    """One redis-server for one service. Not thread-safe."""
+    """One redis-server for one service, started again if it dies. `start` and `stop` come from one thread."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = (data_dir / "redis").resolve()
@@ -32,6 +34,10 @@ class PrivateRedis:
             self._short = Path(tempfile.mkdtemp(prefix="assay-redis-"))
             self._socket = self._short / "redis.sock"
         self._process: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.Event()
+        self._settled = threading.Event()
+        self._failure: InfraFault | None = None
+        self._keeper: threading.Thread | None = None
 
     @property
     def url(self) -> str:
@@ -39,9 +45,10 @@ class PrivateRedis:
         return f"unix://{self._socket}"
 
     @property
-    def has_died(self) -> bool:
-        """Whether it was started and has ended by itself."""
-        return self._process is not None and self._process.poll() is not None
+    def pid(self) -> int:
+        """Its process, once it was started."""
+        assert self._process is not None
+        return self._process.pid
 
     def start(self, lock: int) -> None:
         """Start it and wait until its data is loaded. Raises InfraFault with what it said.
@@ -50,43 +57,71 @@ class PrivateRedis:
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         self._folder.chmod(0o700)
-        self._socket.unlink(missing_ok=True)
-        log_path = self._folder / "redis.log"
         command = [find_redis_server(), *self._options()]
-        with log_path.open("ab") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "assay.service.leash", str(os.getpid()), *command],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=(lock,),
-            )
-        self._wait_until_loaded(log_path)
+        # A thread of its own: the kernel ends a leashed process when the thread that started it ends.
+        self._keeper = threading.Thread(target=self._keep, args=(command, lock), name="redis", daemon=True)
+        self._keeper.start()
+        self._settled.wait()
+        if self._failure is not None:
+            raise self._failure
 
     def stop(self) -> None:
         """End it, its data on the disk. Idempotent."""
+        self._stopping.set()
         if self._process is not None:
             self._process.terminate()
             try:
                 self._process.wait(_STOP_S)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait()
-            self._process = None
+        if self._keeper is not None:
+            self._keeper.join()
         if self._short is not None:
             shutil.rmtree(self._short, ignore_errors=True)
 
-    def _wait_until_loaded(self, log_path: Path) -> None:
+    def _keep(self, command: list[str], lock: int) -> None:
+        while True:
+            try:
+                process = self._run(command, lock)
+            except InfraFault as error:
+                self._failure = error
+                self._settled.set()
+                if self._stopping.wait(_PAUSE_S):
+                    return
+                log.error("redis_unavailable error=%s", error)
+                continue
+            self._settled.set()
+            status = process.wait()
+            if self._stopping.is_set():
+                return
+            log.error("redis_died status=%s", status)
+
+    def _run(self, command: list[str], lock: int) -> subprocess.Popen[bytes]:
+        self._socket.unlink(missing_ok=True)
+        log_path = self._folder / "redis.log"
+        with log_path.open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "assay.service.leash", str(os.getpid()), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(lock,),
+            )
+        self._process = process
+        self._wait_until_loaded(process, log_path)
+        return process
+
+    def _wait_until_loaded(self, process: subprocess.Popen[bytes], log_path: Path) -> None:
         connection = Connection(self.url)
         deadline = time.monotonic() + _START_S
         try:
-            while True:
-                if self.has_died:
+            while not (self._socket.exists() and _answers(connection)):
+                if process.poll() is not None:
                     said = log_path.read_text(errors="replace")[-2000:]
                     raise InfraFault(f"redis-server did not start; the end of {log_path} reads: {said}")
-                if self._socket.exists() and _answers(connection):
-                    return
                 if time.monotonic() > deadline:
+                    process.kill()
+                    process.wait()
                     raise InfraFault(f"redis-server did not load its data within {_START_S:.0f} s; see {log_path}")
                 time.sleep(_LOOK_S)
         finally:

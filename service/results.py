@@ -79,7 +79,6 @@ class Results:
                 keys.chunks(batch_id),
             )
             pipeline.srem(keys.RUNNING, batch_id)
-            pipeline.zrem(keys.FINISHED, batch_id)
             self._connection.run(pipeline)
         return moved
 

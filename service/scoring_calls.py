@@ -1,6 +1,7 @@
 """`POST /v1/score`: calls that come while others are being handed to Redis go together, first come first served."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any  # Any: futures of two types wait side by side
 
@@ -39,7 +40,7 @@ class ScoreCalls:
             finally:
                 leaving.cancel()
                 if not answer.done():
-                    members = members_of(batch_id, submission)
+                    members = members_of(batch_id, submission, time.time())
                     await asyncio.shield(asyncio.to_thread(self._batches.cancel_members, members))
 
     async def _hand_over(self, call: Call) -> None:

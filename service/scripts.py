@@ -26,7 +26,7 @@ end
 """
 
 RECORD = """
--- KEYS: 1 batch, 2 recorded, 3 stream, 4 groups, 5 pending, 6 task refs, 7 finished, 8 deadlines, 9 task stats
+-- KEYS: 1 batch, 2 recorded, 3 stream, 4 groups, 5 pending, 6 task refs, 7 deadlines, 8 task stats
 -- ARGV: 1 batch id, 2 index, 3 line up to the number of seq, 4 line after it, 5 outcome, 6 reward or '',
 --       7 group as JSON, 8 policy version as JSON or '', 9 now, 10 document ttl, 11 score ttl, 12 stats ttl
 -- Answers {1, seq, total} if this result is the attempt's, {0, 0, 0} if another was first, {-1, 0, 0} if the batch
@@ -64,15 +64,15 @@ end
 redis.call(unpack(entry))
 if ARGV[5] ~= 'cancelled' then
   for _, key in ipairs(ARGV[8] ~= '' and {'', 'v' .. ARGV[8] .. ':'} or {''}) do
-    redis.call('HINCRBY', KEYS[9], key .. 'n', 1)
-    if ARGV[5] == 'passed' then redis.call('HINCRBY', KEYS[9], key .. 'passed', 1) end
+    redis.call('HINCRBY', KEYS[8], key .. 'n', 1)
+    if ARGV[5] == 'passed' then redis.call('HINCRBY', KEYS[8], key .. 'passed', 1) end
     if reward ~= '' then
-      redis.call('HINCRBY', KEYS[9], key .. 'scored', 1)
-      redis.call('HINCRBYFLOAT', KEYS[9], key .. 'sum', reward)
+      redis.call('HINCRBY', KEYS[8], key .. 'scored', 1)
+      redis.call('HINCRBYFLOAT', KEYS[8], key .. 'sum', reward)
     end
   end
-  redis.call('HSET', KEYS[9], 'last', ARGV[9])
-  redis.call('EXPIRE', KEYS[9], ARGV[12])
+  redis.call('HSET', KEYS[8], 'last', ARGV[9])
+  redis.call('EXPIRE', KEYS[8], ARGV[12])
 end
 if seq == total then
   redis.call('HSET', KEYS[1], 'finished', ARGV[9])
@@ -83,10 +83,8 @@ if seq == total then
     end
   end
   redis.call('HDEL', KEYS[1], 'docs')
-  redis.call('ZREM', KEYS[8], ARGV[1])
-  if meta[2] == 'batch' then
-    redis.call('ZADD', KEYS[7], ARGV[9], ARGV[1])
-  else
+  redis.call('ZREM', KEYS[7], ARGV[1])
+  if meta[2] == 'score' then
     for i = 1, 4 do redis.call('EXPIRE', KEYS[i], ARGV[11]) end
   end
 end

@@ -5,9 +5,11 @@ import ipaddress
 import logging
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -35,6 +37,7 @@ log = logging.getLogger(__name__)
 _LOCK_S = 15.0  # a predecessor that was killed leaves a Redis that still writes
 _LOOK_S = 0.05
 _DRAIN_S = 3
+_KEEP_ALIVE_S = 75  # longer than clients keep an idle connection, so that they never use one that was just closed
 _BACKLOG = 4096
 _READY_S = 120.0
 
@@ -54,6 +57,8 @@ def serve(
     _raise_file_limit()
     chosen = assembler or Assembler()
     with ExitStack() as stack:
+        stop = threading.Event()
+        stack.enter_context(_handling_signals(stop))
         redis_url = _start_redis(settings, stack)
         connection = Connection(redis_url)
         stack.callback(connection.close)
@@ -62,16 +67,23 @@ def serve(
         listener = _listen(settings)
         stack.callback(listener.close)
         config = uvicorn.Config(
-            create_app(parts), log_config=None, access_log=False, timeout_graceful_shutdown=_DRAIN_S, backlog=_BACKLOG
+            create_app(parts),
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_DRAIN_S,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            backlog=_BACKLOG,
         )
-        server = _Server(config, _address(listener), parts.readiness if settings.workers else lambda: "", on_ready)
+        readiness = parts.readiness if settings.workers else lambda: ""
+        server = _Server(config, _address(listener), readiness, on_ready)
         supervisor = Supervisor(settings, redis_url, chosen, on_refused=server.give_up)
         stack.callback(supervisor.stop)
         supervisor.start()
         upkeep = Upkeep(parts, make_worker_name())
         stack.callback(upkeep.stop)
         upkeep.start()
-        server.run(sockets=[listener])
+        if not stop.is_set():
+            server.run(sockets=[listener])
         return 1 if server.has_given_up else 0
 
 
@@ -138,6 +150,21 @@ class _Server(uvicorn.Server):
             if self._on_ready is not None:
                 self._on_ready(self._address)
         return await super().on_tick(counter)
+
+
+@contextmanager
+def _handling_signals(stop: threading.Event) -> Iterator[None]:
+    """Take SIGTERM and SIGINT as wishes for the whole block.
+
+    uvicorn handles them while it runs and raises them again when it is done; by default that would end the process
+    before its workers and its Redis.
+    """
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _start_redis(settings: Settings, stack: ExitStack) -> str:

@@ -27,6 +27,7 @@ from assay.service.recorder import Finished, Recorder
 from assay.service.recording import Line, judged, to_line, unjudged
 from assay.service.task_cache import TaskCache
 from assay.service.tasks import TaskStore
+from assay.service.verdict_cache import VerdictCache
 from assay.service.waiting_room import WaitingRoom, Work, is_late
 from assay.settings import Settings
 
@@ -83,6 +84,7 @@ class Worker:
         tasks = TaskCache(TaskStore(connection), assembly.registry)
         self._feeder = Feeder(connection, name, self._room, self._recorder, tasks)
         self._stop = threading.Event()
+        self._verdicts = VerdictCache()
         self._abandoning = False
         self.has_failed = False
 
@@ -141,13 +143,22 @@ class Worker:
         if is_late(member, started):
             return to_line(unjudged(member, Outcome.CANCELLED, TOO_LATE))
         try:
-            evaluation = self._assembly.judge.evaluate(work.task, member.entry.completion, work.token)
-            if self._abandoning and evaluation.verdict.outcome is Outcome.CANCELLED:
-                return None
-            return to_line(judged(member, work.task, evaluation, max(0.0, started - member.terms.accepted)))
+            return self._judge_or_recall(work, max(0.0, started - member.terms.accepted))
         except Exception as error:
             log.exception("attempt_failed batch_id=%s attempt=%d", *work.key)
             return to_line(unjudged(member, Outcome.INFRA_ERROR, f"{type(error).__name__}: {error}"))
+
+    def _judge_or_recall(self, work: Work, queued_s: float) -> Line | None:
+        task, completion, may_recall = work.task, work.member.entry.completion, work.member.terms.cache
+        known = self._verdicts.recall(task, completion) if may_recall else None
+        if known is not None:
+            return to_line(judged(work.member, task, known, queued_s).model_copy(update={"cached": True}))
+        evaluation = self._assembly.judge.evaluate(task, completion, work.token)
+        if self._abandoning and evaluation.verdict.outcome is Outcome.CANCELLED:
+            return None
+        if may_recall:
+            self._verdicts.learn(task, completion, evaluation)
+        return to_line(judged(work.member, task, evaluation, queued_s))
 
     def _listen(self) -> None:
         while not self._stop.is_set():

@@ -1,0 +1,52 @@
+"""Verdicts that a worker remembers: equal work of a batch that allows it is answered without running again."""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+
+from assay.outcomes import Outcome
+from assay.schema import TaskBase
+from assay.verifiers.evaluate import Evaluation
+
+_REMEMBERED = 4096
+_LARGEST_CHARACTERS = 20_000  # of captured output: what is remembered stays small
+REPEATABLE = frozenset(
+    {Outcome.PASSED, Outcome.FAILED, Outcome.NO_ANSWER, Outcome.COMPILE_ERROR, Outcome.RUNTIME_ERROR, Outcome.VIOLATION}
+)
+"""Outcomes that do not depend on how busy the machine was."""
+
+
+class VerdictCache:
+    """Remembers evaluations by task content and completion, least recently used ones dropped. Thread-safe."""
+
+    def __init__(self, capacity: int = _REMEMBERED) -> None:
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, bytes], Evaluation] = OrderedDict()
+
+    def recall(self, task: TaskBase, completion: str) -> Evaluation | None:
+        """Return what is known about equal work, with the run time that it took this time: none."""
+        key = _key(task, completion)
+        with self._lock:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+        return None if found is None else replace(found, run_s=0.0)
+
+    def learn(self, task: TaskBase, completion: str, evaluation: Evaluation) -> None:
+        """Remember an evaluation if equal work would be judged alike at any time."""
+        verdict = evaluation.verdict
+        tests = {test.outcome for test in verdict.tests}
+        if verdict.outcome not in REPEATABLE or not tests <= REPEATABLE:
+            return
+        if len(verdict.stdout) + len(verdict.stderr) > _LARGEST_CHARACTERS:
+            return
+        with self._lock:
+            self._known[_key(task, completion)] = evaluation
+            while len(self._known) > self._capacity:
+                self._known.popitem(last=False)
+
+
+def _key(task: TaskBase, completion: str) -> tuple[str, bytes]:
+    return task.content_hash(), hashlib.sha256(completion.encode("utf-8", "surrogatepass")).digest()
