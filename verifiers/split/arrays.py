@@ -3,6 +3,7 @@
 Neither library is imported before a value of its kind is met: `sys.modules` is asked first.
 """
 
+import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -51,8 +52,7 @@ def decode(code: int, data: bytes, unpack: Unpack) -> object:
     if code == Code.SCALAR:
         dtype, body = unpack(data)
         return _decode_array(dtype, [1], body)[0]
-    import pandas
-
+    pandas = importlib.import_module("pandas")  # heavy, and only where frames cross
     kind, *parts = unpack(data)
     if type(kind) is not str or kind not in _FRAMES:
         raise ProtocolError("an unknown kind of frame")
@@ -93,8 +93,7 @@ def _encode_array(value: Any, pack: Pack) -> tuple[int, bytes] | None:
 
 
 def _decode_array(dtype: Any, shape: Any, body: Any) -> Any:
-    import numpy
-
+    numpy = importlib.import_module("numpy")  # heavy, and only where arrays cross
     if type(dtype) is not str or type(shape) is not list or any(type(n) is not int or n < 0 for n in shape):
         raise ProtocolError("a malformed array")
     if dtype == "O":

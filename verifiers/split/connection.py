@@ -178,13 +178,9 @@ class Connection:
                     under_way.append(len(data))
                 if not under_way:
                     return
-                outcome: Returned | Raised
-                try:
-                    outcome = Returned(self._answer(()))
-                except (Exception, SystemExit) as error:
-                    outcome = Raised(error)
+                failed, value = self._reply(())
                 under_way.popleft()
-                yield outcome
+                yield Raised(faults.raisable(value)) if failed else Returned(value)
 
     def _fetch(self, handle: int, buffer: deque[Any], ending: list[Any]) -> None:
         taken = self._singles[handle] = self._singles.get(handle, 0) + 1
@@ -217,16 +213,22 @@ class Connection:
             raise OverflowError(str(error)) from error
 
     def _answer(self, originals: Any) -> Any:
-        """Wait for the answer, serving what the candidate asks meanwhile."""
+        """Wait for the answer; return it or raise it."""
+        failed, value = self._reply(originals)
+        if failed:
+            raise faults.raisable(value)
+        return value
+
+    def _reply(self, originals: Any) -> tuple[bool, Any]:
+        """Wait for the answer, serving what the candidate asks meanwhile; say whether it is an exception."""
         while True:
-            message = self._receive()
-            kind, *fields = message
+            kind, *fields = self._receive()
             if kind == Say.CALLBACK and len(fields) == 3:
                 self._serve(*fields)
             elif kind == Say.VALUE and fields:
-                return self._conclude(originals, *fields)
+                return False, self._conclude(originals, *fields)
             elif kind == Say.ERROR and fields:
-                raise faults.raisable(self._conclude((), *fields))
+                return True, self._conclude((), *fields)
             else:
                 raise self._broken("an answer of an unknown kind")
 

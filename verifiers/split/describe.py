@@ -50,7 +50,9 @@ class ClassClaim:
             raise ProtocolError("a class with a parent that is none")
         if not all(type(name) is str for name in parts[5] + parts[6] + parts[7]):
             raise ProtocolError("a class with a method that has no name")
-        return cls(*parts[:-1], doc=parts[-1] if type(parts[-1]) is str else None)
+        doc = parts[-1] if type(parts[-1]) is str else None
+        checked: list[Any] = [*parts[:-1], doc]
+        return cls(*checked)
 
 
 def claim_of(cls: type) -> list[Any]:
@@ -68,7 +70,8 @@ def claim_of(cls: type) -> list[Any]:
 
 def nearest_builtin(cls: type) -> type:
     """Return the first builtin exception among the ancestors of an exception class."""
-    return next(base for base in cls.__mro__ if vars(builtins).get(base.__name__) is base)
+    found: type = next(base for base in cls.__mro__ if vars(builtins).get(base.__name__) is base)
+    return found
 
 
 def _attributes(cls: type, base: type) -> tuple[list[str], list[str]]:

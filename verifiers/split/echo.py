@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from typing import cast  # io's own types do not accept a raw stream written in Python
 
 _CAP = 65_536  # bytes of each stream that one answer carries
 
@@ -37,7 +38,11 @@ class Echo:
         self._tees = (_Tee(out_fd), _Tee(err_fd))
         self._streams = tuple(
             io.TextIOWrapper(
-                io.BufferedWriter(tee), encoding="utf-8", errors="surrogateescape", newline="\n", line_buffering=False
+                io.BufferedWriter(cast(io.RawIOBase, tee)),
+                encoding="utf-8",
+                errors="surrogateescape",
+                newline="\n",
+                line_buffering=False,
             )
             for tee in self._tees
         )
@@ -45,7 +50,7 @@ class Echo:
     def install(self) -> None:
         """Become the process's standard streams."""
         sys.stdout, sys.stderr = self._streams
-        sys.__stdout__, sys.__stderr__ = self._streams
+        vars(sys).update(__stdout__=sys.stdout, __stderr__=sys.stderr)
 
     def take(self) -> tuple[bytes, bytes]:
         """Flush both streams and return what was written since the last time, up to the cap."""

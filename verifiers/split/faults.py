@@ -91,9 +91,10 @@ def methods(special: list[str]) -> dict[str, Any]:
 
 
 def _construct(cls: Any, args: list[Any]) -> BaseException:
-    if not isinstance(cls, StandinClass):
+    made: BaseException
+    if not issubclass(type(cls), StandinClass):
         try:
-            made: BaseException = cls(*args)
+            made = cls(*args)
         except Exception:  # noqa: BLE001 - constructors check what they like; args are set below
             made = cls.__new__(cls)
     else:

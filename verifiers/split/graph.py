@@ -87,7 +87,7 @@ def _node(value: Any, cell: Callable[[Any], Any], class_key: Callable[[type], st
         return ["v", value] if key is None else _instance_node(value, key, cell)
     if tag == "b":
         return [tag, bytes(value)]
-    node = [tag, content(value, cell, tag)]
+    node: list[Any] = [tag, content(value, cell, tag)]
     if tag == "q":
         node.append(value.maxlen)
     if tag == "D":
@@ -174,8 +174,8 @@ class _Rebuild:
             case "C":
                 self._built[at] = Counter()
             case "D":
-                factory = None if node[2] is None else names.named(node[2])
-                self._built[at] = defaultdict(factory)  # type: ignore[arg-type]  # a callable from the closed list
+                factory: Any = None if node[2] is None else names.named(node[2])
+                self._built[at] = defaultdict(factory)
             case "q":
                 self._built[at] = deque(maxlen=node[2])
             case "b":
@@ -192,7 +192,7 @@ class _Rebuild:
 
     def _make_instance(self, at: int, node: list[Any]) -> bool:
         cls = self._class_named(_exact(node[1], str))
-        base = stored_as(cls)
+        base: Any = stored_as(cls)
         if base in (tuple, frozenset) or (base in PLAIN_BASES.values() and base not in _TAGS):
             return False  # built with its value, in order of need
         self._built[at] = base.__new__(cls)
@@ -201,6 +201,7 @@ class _Rebuild:
     def _build(self, start: int) -> None:
         """Build an immutable node after those it needs."""
         path = [start]
+        opened: set[int] = set()
         while path:
             at = path[-1]
             if at in self._built:
@@ -208,18 +209,22 @@ class _Rebuild:
                 continue
             cells = self._needs(self._nodes[at])
             missing = [cell.index for cell in cells if type(cell) is Ref and cell.index not in self._built]
-            if missing and (len(path) > len(self._nodes) or missing[0] >= len(self._nodes)):
+            if missing and (at in opened or max(missing) >= len(self._nodes)):
                 raise ProtocolError("immutable values that contain themselves")
             if missing:
-                path.append(missing[0])
+                opened.add(at)
+                path.extend(missing)
                 continue
             self._built[at] = self._immutable(self._nodes[at])
             path.pop()
 
     def _needs(self, node: list[Any]) -> list[Any]:
+        cells: list[Any] = []
         if node[0] in ("t", "f"):
-            return _exact(node[1], list)
-        return _exact(node[2], list) if node[0] == "i" else []
+            cells = _exact(node[1], list)
+        elif node[0] == "i":
+            cells = _exact(node[2], list)
+        return cells
 
     def _immutable(self, node: list[Any]) -> Any:
         match node[0]:

@@ -36,8 +36,10 @@ class Guest:
 class GuestClass(type):
     """The type of stand-ins for classes of the tests: calling one makes an instance over there."""
 
+    _assay_class: tuple[Ask, int]
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        ask, handle = cls._assay_class  # type: ignore[attr-defined]  # every class of this type has one
+        ask, handle = cls._assay_class
         return ask("call", handle, *args, **kwargs)
 
     def __getattr__(cls, name: str) -> Any:
@@ -65,7 +67,7 @@ def make_class(name: str, special: list[str], link: tuple[Ask, int], exception: 
 
 def make_guest(cls: type, link: tuple[Ask, int]) -> Any:
     """Make a guest of a class from `make_class`."""
-    guest = object.__new__(cls)
+    guest: Any = object.__new__(cls)
     object.__setattr__(guest, "_assay_link", link)
     return guest
 

@@ -136,7 +136,7 @@ class Holdings:
         if isinstance(obj, GuestClass):
             return int(obj._assay_class[1])
         if isinstance(obj, Guest):
-            return object.__getattribute__(obj, "_assay_link")[1]
+            return int(object.__getattribute__(obj, "_assay_link")[1])
         return self._visitors[id(obj)]
 
     def _guest(self, handle: int, class_info: Any, extra: Any) -> Any:

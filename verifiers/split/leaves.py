@@ -108,14 +108,12 @@ _FORMS: Mapping[str, _Form] = {
     "dict_items": _Form(lambda v: [list(v)], lambda items: dict(items).items(), (list,)),
     "mappingproxy": _Form(lambda v: [dict(v)], lambda value: MappingProxyType(value), (dict,)),
 }  # fmt: skip
-_FORM_OF: Mapping[type, str] = {
-    kind: kind.__name__
-    for kind in (
-        Decimal, Fraction, dt.date, dt.time, dt.datetime, dt.timedelta, dt.timezone, uuid.UUID,
-        pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, re.Pattern, range, slice, array.array,
-        type({}.keys()), type({}.values()), type({}.items()), MappingProxyType,
-    )
-}  # fmt: skip
+_FORM_TYPES: tuple[type, ...] = (
+    Decimal, Fraction, dt.date, dt.time, dt.datetime, dt.timedelta, dt.timezone, uuid.UUID,
+    pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, re.Pattern, range, slice, array.array,
+    type({}.keys()), type({}.values()), type({}.items()), MappingProxyType,
+)  # fmt: skip
+_FORM_OF: Mapping[type, str] = {kind: kind.__name__ for kind in _FORM_TYPES}
 _SINGLETONS = (Ellipsis, NotImplemented)
 
 

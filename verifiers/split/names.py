@@ -117,8 +117,7 @@ def named(name: str) -> object:
     """Return the object that `name` stands for. Raises LookupError if it is not on the list."""
     found = _by_name().get(name)
     if found is None and name.startswith("numpy."):
-        import numpy
-
+        numpy = importlib.import_module("numpy")  # heavy, and rarely asked for
         found = getattr(numpy, name.removeprefix("numpy."), None)
         if not isinstance(found, numpy.ufunc) and not (isinstance(found, type) and issubclass(found, numpy.generic)):
             found = None

@@ -190,8 +190,8 @@ class FunctionStub(Standin):
 
     __slots__ = ("__weakref__", "_assay_anchor", "_assay_at", "_assay_name", "_is_coroutine")
     _is_coroutine: Any
-    __module__ = _told(2)  # type: ignore[assignment]  # of the instances
-    __doc__ = _told(3)  # type: ignore[assignment]
+    __module__ = _told(2)
+    __doc__ = _told(3)
 
     def __init__(self, link: Link, handle: int, name: str) -> None:
         object.__setattr__(self, "_assay_at", (link, handle))

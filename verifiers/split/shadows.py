@@ -24,14 +24,14 @@ _MUTATING = ("__setitem__", "__delitem__")
 
 def fill(shadow: Any, content: Any) -> Any:
     """Give a stand-in this content and return it. Raises ProtocolError if the content is of another type."""
-    base = stored_as(type(shadow))
+    base: Any = stored_as(type(shadow))
     if type(content) is not base:
         raise ProtocolError("a change to something else")
     if base is list or base is bytearray:
-        base.__setitem__(shadow, slice(None), content)  # type: ignore[attr-defined]  # both have it
+        base.__setitem__(shadow, slice(None), content)
     elif base is dict or base is set:
-        base.clear(shadow)  # type: ignore[attr-defined]  # both have it
-        base.update(shadow, content)  # type: ignore[attr-defined]
+        base.clear(shadow)
+        base.update(shadow, content)
     return shadow
 
 
@@ -61,14 +61,14 @@ def _is_in_place(name: str, base: type) -> bool:
 def _text(name: str) -> Callable[[Any], str]:
     def convert(self: Any) -> str:
         link, _ = link_of(self)
-        return trust.exact(name, str, link.special(name.strip("_"), self))  # type: ignore[no-any-return]  # checked
+        return trust.exact(name, str, link.special(name.strip("_"), self))
 
     return convert
 
 
 def _format(self: Any, spec: str) -> str:
     link, _ = link_of(self)
-    return trust.exact("__format__", str, link.special("format", self, spec))  # type: ignore[no-any-return]  # checked
+    return trust.exact("__format__", str, link.special("format", self, spec))
 
 
 def _arithmetic(name: str, ask: Callable[..., Any], base: type) -> Callable[..., Any]:

@@ -125,13 +125,13 @@ class Standins:
     def _take_object(self, handle: int, class_handle: int, plain: Any) -> Any:
         if handle in self._objects:
             return self._objects[handle]
-        cls = self._class(class_handle)
-        base = _plain_base(cls)
+        cls: Any = self._class(class_handle)
+        base: Any = _plain_base(cls)
         if base is not None:
             if type(plain) is not base:
                 raise ProtocolError(f"a {base.__name__} that is none")
-            return self._remember(handle, fill(base.__new__(cls, plain), plain) if base.__name__ not in MUTABLE_BASES
-                                  else fill(base.__new__(cls), plain))  # fmt: skip
+            shell: Any = base.__new__(cls) if base.__name__ in MUTABLE_BASES else base.__new__(cls, plain)
+            return self._remember(handle, fill(shell, plain))
         if not issubclass(cls, Proxy):
             raise ProtocolError("an object of an exception's class")
         if cls.__qualname__ == "coroutine" and "__await__" in vars(cls):
@@ -178,7 +178,7 @@ class Standins:
             raise ProtocolError("an object where a class belongs")
         return found
 
-    def _make_class(self, handle: int, claim: ClassClaim) -> RemoteClass:
+    def _make_class(self, handle: int, claim: ClassClaim) -> type:
         is_global = claim.module == self._module and "<locals>" not in claim.qualname
         root = _root(claim)
         old = self._stubs.get(claim.qualname) if is_global else None
@@ -233,7 +233,7 @@ def _root(claim: ClassClaim) -> type:
     return found if issubclass(found, (Exception, SystemExit)) else Exception
 
 
-def _plain_base(cls: Any) -> type | None:
+def _plain_base(cls: Any) -> Any:
     return next((base for base in cls.__mro__ if base in _PLAIN), None)
 
 

@@ -10,9 +10,11 @@ gets nothing from it but what it commits to without knowing the expected value.
 import dis
 from traceback import walk_tb
 from types import FrameType, TracebackType
-from typing import Any  # operands are of every type
+from typing import Any, TypeVar  # operands are of every type
 
 from assay.verifiers.split.kinds import ProxyObject, StandinClass, is_standin, link_of
+
+Kind = TypeVar("Kind")
 
 _PREDICATES = frozenset(
     [
@@ -61,15 +63,16 @@ def equal(mine: Any, other: object) -> Any:
     return not (_claims(mine, Sentinel()) or _claims(other, Sentinel()))
 
 
-def exact(method: str, kind: type, value: Any) -> Any:
+def exact(method: str, kind: type[Kind], value: Any) -> Kind:
     """Return `value` if it is exactly a `kind`. Raises TypeError as Python does for a special method's result."""
     if type(value) is not kind:
         raise TypeError(f"{method} returned a {type(value).__name__} instead of {kind.__name__}")
-    return value
+    exactly: Kind = value
+    return exactly
 
 
 def may_absorb(mine: Any, other: Any) -> bool:
-    """Say whether `mine` may compute with `other`: another of its kind, or anything if its class is the test's subject."""
+    """Say whether `mine` may compute with `other`: another stand-in, or anything if its class is the subject."""
     return is_subject(type(mine)) or is_standin(other)
 
 
