@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any  # Any: attempts are JSON documents
 
 from running_service import running_service
-from throughput import SLOTS, UNCACHED, quantile, through_http
+from throughput import CORES, SLOTS, UNCACHED, quantile, through_http
 from workload import DEFAULT_FILE, LOOP, Workload, load_workload
 
 from assay.clients.async_client import AsyncClient
@@ -57,10 +57,12 @@ def batch_with_loops(client: Client, workload: Workload, count: int, rate: float
         if result.outcome is Outcome.PASSED:
             others_s = time.perf_counter() - started
     total_s = time.perf_counter() - started
-    needed_s = (count - loops) / rate + loops * WALL_S / SLOTS
+    own_s = (count - loops) / rate
+    by_slots_s, by_cores_s = (own_s + loops * WALL_S / places for places in (SLOTS, CORES))
     print(
-        f"{count} attempts, {loops} endless: others done after {others_s:.1f} s, all after {total_s:.1f} s; "
-        f"their own time and the loops' slots are {needed_s:.1f} s (ratio {others_s / needed_s:.2f})"
+        f"{count} attempts, {loops} endless: others done after {others_s:.1f} s, all after {total_s:.1f} s; their own "
+        f"time and the loops' is {by_slots_s:.1f} s if loops only wait in their slots, {by_cores_s:.1f} s if each "
+        f"burns a core for its {WALL_S:g} s (ratios {others_s / by_slots_s:.2f} and {others_s / by_cores_s:.2f})"
     )
     if wrong:
         print(f"  {len(wrong)} unexpected outcomes: {wrong[:10]}")

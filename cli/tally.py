@@ -43,10 +43,16 @@ class Tally:
         rewards = [reward for group in self.groups.values() for reward in group.values() if reward is not None]
         mean = f"mean reward {sum(rewards) / len(rewards):.4f}" if rewards else "no rewards"
         yield f"{self.outcomes.total()} attempts: {self.note or 'none'}; {mean}"
-        for name in list(self.groups)[:_GROUPS_SHOWN]:
+        shown = sorted((name for name, group in self.groups.items() if len(group) > 1), key=self._place)
+        for name in shown[:_GROUPS_SHOWN]:
             yield f"  group {name}: {_rewards_text(self.groups[name])}"
-        if len(self.groups) > _GROUPS_SHOWN:
-            yield f"  and {len(self.groups) - _GROUPS_SHOWN} more groups"
+        if len(shown) > _GROUPS_SHOWN:
+            yield f"  and {len(shown) - _GROUPS_SHOWN} more groups"
+        if len(shown) < len(self.groups):
+            yield f"  and {len(self.groups) - len(shown)} groups of one attempt"
+
+    def _place(self, name: str) -> int:
+        return min(self.groups[name])
 
 
 def _rewards_text(group: dict[int, float | None]) -> str:
