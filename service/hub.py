@@ -16,6 +16,7 @@ from assay.service.connection import Connection, next_message
 
 log = logging.getLogger(__name__)
 
+_LISTEN_S = 0.25  # how soon the listener notices that it is to stop
 _LOOK_AGAIN_S = 1.0  # a message can be lost with a connection: then this is how late a waiter learns
 _DRAIN = 256
 
@@ -124,7 +125,7 @@ class Hub:
 def _gather(pubsub: PubSub) -> list[str]:
     """Return batches with news; waits for the first, takes what else is there."""
     found: dict[str, None] = {}
-    message = next_message(pubsub, _LOOK_AGAIN_S)
+    message = next_message(pubsub, _LISTEN_S)
     while message is not None and len(found) < _DRAIN:
         found.update(dict.fromkeys(msgpack.unpackb(message[1])))
         message = next_message(pubsub, 0)

@@ -39,7 +39,8 @@ EXIT_REFUSED = 78
 _HEARTBEAT_S = 3.0
 _GRACE_S = 5.0
 _KILL_S = 5.0
-_LISTEN_S = 1.0
+_LISTEN_S = 0.25
+_PAUSE_S = 1.0
 _RECORD_S = 10.0
 
 
@@ -169,7 +170,7 @@ class Worker:
                         self._hear(next_message(pubsub, _LISTEN_S))
             except ServiceUnavailable as error:
                 log.warning("listener_lost_redis error=%s", error)
-                self._stop.wait(_LISTEN_S)
+                self._stop.wait(_PAUSE_S)
 
     def _hear(self, message: tuple[str, bytes] | None) -> None:
         if message is None:
