@@ -18,7 +18,11 @@ _STANDARD = (
     "re", "statistics", "string", "textwrap", "threading", "typing", "unittest", "assay.sandboxes.selfcheck",
     "assay.verifiers.split.candidate", "assay.verifiers.stdio_program",
 )  # fmt: skip
-WARM_MODULES: dict[str, tuple[str, ...]] = {"bare": _STANDARD, "numeric": (*_STANDARD, "numpy", "numpy.testing")}
+WARM_MODULES: dict[str, tuple[str, ...]] = {
+    "bare": _STANDARD,
+    "numeric": (*_STANDARD, "numpy", "numpy.testing"),
+    "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
+}
 """Modules that each flavour's warm interpreter has imported."""
 WARM_ORACLE = ("assay.verifiers.split.oracle", "assay.verifiers.checker_program")
 """Modules that warm interpreters of oracles have imported on top."""

@@ -5,7 +5,6 @@ Until it says `started` on the status socket it runs no line of the completion; 
 
 import atexit
 import builtins
-import hashlib
 import io
 import os
 import random
@@ -14,6 +13,7 @@ import socket
 import sys
 import threading
 import warnings
+import zlib
 from types import ModuleType
 
 from assay.verifiers.split.assembly import Program
@@ -46,7 +46,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
 def _prepare(program: Program, path: str, payload: bytes) -> None:
     with open(path, "w", encoding="utf-8", errors="surrogatepass") as file:
         file.write(program.text)
-    random.seed(hashlib.sha256(payload).digest())
+    random.seed(zlib.crc32(payload))
     warnings.simplefilter("ignore")
     sys.argv = ["solution.py"]
     sys.path.insert(0, os.path.dirname(path))

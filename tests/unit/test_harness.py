@@ -150,7 +150,7 @@ def test_imports_that_the_tests_lack_are_the_tasks_fault(source: str) -> None:
     compiled = compile_plan(_plan("assert", (source,)))
 
     with pytest.raises(Broken):
-        run_imports(compiled.trees, "solution")
+        run_imports(compiled, "solution")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_imports_that_the_tests_lack_are_the_tasks_fault(source: str) -> None:
 )
 def test_other_imports_are_not_judged_beforehand(source: str) -> None:
     """The module under test is no dependency, and a guarded import may fail."""
-    run_imports(compile_plan(_plan("assert", (source,))).trees, "solution")
+    run_imports(compile_plan(_plan("assert", (source,))), "solution")
 
 
 def test_indented_tests_are_dedented() -> None:

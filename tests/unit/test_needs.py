@@ -1,16 +1,14 @@
 """Which tests cannot be split from the module under test."""
 
-import ast
-
 import pytest
 
 from assay.verifiers.split.needs import find_need
-from assay.verifiers.split.plan import Plan
+from assay.verifiers.split.plan import Plan, compile_plan
 
 
 def _need(source: str, entry: str = "", style: str = "pytest") -> str | None:
     plan = Plan(style, (source,), (), "solution", entry, "", 1.0, may_share=True)
-    return find_need((ast.parse(source),), plan)
+    return find_need(compile_plan(plan), plan)
 
 
 @pytest.mark.parametrize(

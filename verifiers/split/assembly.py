@@ -35,11 +35,10 @@ class Sources:
 
 @dataclass(frozen=True)
 class Program:
-    """The units to run in one namespace, in order, and the completion's own syntax tree and text."""
+    """The units to run in one namespace, in order, and the text that the completion's own unit was made of."""
 
     prompt: ast.Module | None
     unit: CodeType
-    tree: ast.Module
     text: str
 
 
@@ -120,8 +119,7 @@ def _is_code(text: str) -> bool:
 
 
 def _as_module(code: str, rest: ast.Module | None, filename: str) -> Program:
-    tree = _parse_strictly(code, filename)
-    return Program(rest, _compile(code, filename), tree, code)
+    return Program(rest, _compile(code, filename), code)
 
 
 def _as_module_unless_indented(
@@ -147,8 +145,7 @@ def _as_continuation(
         wholes, beside = (f"{_header(sources)}\n{code}",), rest
     for whole in wholes:
         try:
-            tree = _parse_strictly(whole, filename)
-            return Program(beside, _compile(whole, filename), tree, whole)
+            return Program(beside, _compile(whole, filename), whole)
         except (SyntaxError, ValueError):
             continue
     return None
@@ -172,7 +169,7 @@ def _as_body(
         return None
     stub.body = body.body
     try:
-        return Program(rest, _compile(whole, filename), body, code)
+        return Program(rest, _compile(whole, filename), ast.unparse(whole))
     except (SyntaxError, ValueError):
         return None
 

@@ -178,7 +178,10 @@ class Cast:
             least = {name: max(value, getattr(limits, name)) for name, value in _ORACLE_LEAST.items()}
             limits = limits.model_copy(update={**least, "wall_s": _SET_UP_S})
         fds = tuple(sock.fileno() for sock in socks)
-        return self._slot.start(Launch(role, program, payload, limits, self._casting.flavour, fds))
+        flavour = self._casting.flavour
+        if flavour == "bare" and self._casting.plan.style == "pytest" and program != _CANDIDATE:
+            flavour = "pytest"
+        return self._slot.start(Launch(role, program, payload, limits, flavour, fds))
 
     def _await(self, child: Child, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s

@@ -10,7 +10,7 @@ from assay.outcomes import Outcome
 from assay.verifiers.split.json_value import equals_json
 from assay.verifiers.split.loading import describe
 from assay.verifiers.split.namespace import Namespace
-from assay.verifiers.split.plan import Broken, Compiled, Plan, filename_of, prepare_text
+from assay.verifiers.split.plan import Broken, Compiled, Plan, filename_of
 from assay.verifiers.split.report import Finished, Report, Started
 from assay.verifiers.split.subject import Call, Raised, Subject, outcome_of
 
@@ -101,7 +101,7 @@ def _check(harness: Harness) -> tuple[Outcome, str]:
         if namespace.touched:
             raise
         raise Broken(f"test_code does not run: {describe(error)}") from error
-    check(namespace[namespace.entry])
+    check(namespace.candidate())
     return Outcome.PASSED, ""
 
 
@@ -166,7 +166,7 @@ def _explain(error: BaseException, plan: Plan, compiled: Compiled) -> str:
     for frame, number in reversed(list(traceback.walk_tb(error.__traceback__))):
         index = names.get(frame.f_code.co_filename)
         if index is not None:
-            lines = prepare_text(plan.sources[index]).split("\n")
+            lines = compiled.texts[index].split("\n")
             line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
             return f"{text}: {line[:_SHOWN]}" if line else text
     return text

@@ -2,13 +2,14 @@
 
 import ast
 import builtins
-import hashlib
 import os
 import random
+import re
 import sys
 import traceback
 import typing
 import warnings
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -18,10 +19,13 @@ import msgpack
 
 from assay.outcomes import Outcome
 from assay.verifiers.extraction import Block, Reading
-from assay.verifiers.split.assembly import Program, Sources, assemble, choose, looks_like_prose
-from assay.verifiers.split.definitions import SOLUTION
+from assay.verifiers.split.assembly import Program, Sources, assemble, choose, looks_like_prose, parse_prompt
+from assay.verifiers.split.definitions import SOLUTION, parse
 from assay.verifiers.split.forbidden import find_forbidden
 
+TYPING_NAMES: Mapping[str, object] = {name: getattr(typing, name) for name in typing.__all__}
+"""The names that are predefined in function tasks."""
+_CLASS = re.compile(r"^class\b", re.MULTILINE)
 _OWN_FRAMES = 60  # frames of ours below the completion's; it is to have the usual 1,000 above them
 
 
@@ -84,15 +88,20 @@ def build(sources: Sources, forbid: tuple[str, ...], filename: str) -> Program |
         if not sources.reading.fenced and looks_like_prose(code):
             return Outcome.NO_ANSWER, "no program in the completion"
         return Outcome.COMPILE_ERROR, describe(error)
-    if found := find_forbidden(program.tree, forbid):
+    if forbid and (found := find_forbidden(_own_tree(code) or ast.parse(program.text), forbid)):
         return Outcome.VIOLATION, f"the task forbids {found}"
     return program
+
+
+def _own_tree(code: str) -> ast.Module | None:
+    """Return the tree of the completion alone, without the prompt that it may continue."""
+    return parse(code) or parse(f"def _():\n{code}")
 
 
 def load(payload: bytes) -> LoadedModule:
     """Build, register and run the completion's module. Never raises: whatever the completion does becomes `error`."""
     sources, name, forbid = unpack_sources(payload)
-    random.seed(hashlib.sha256(payload).digest())
+    random.seed(zlib.crc32(payload))
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(sys.getrecursionlimit() + _OWN_FRAMES)
     path = os.path.join(os.getcwd(), f"{name.rpartition('.')[2]}.py")
@@ -101,7 +110,7 @@ def load(payload: bytes) -> LoadedModule:
     if not isinstance(program, Program):
         return LoadedModule(module, (str(program[0]), program[1]), ())
     _write(path, program.text)
-    classes = _prompt_classes(sources, program)
+    classes = _prompt_classes(sources)
     error = _run(module, program)
     if error is None and sources.entry:
         _bind_method(module, sources.entry)
@@ -118,16 +127,11 @@ def describe(error: BaseException) -> str:
         return type(error).__name__
 
 
-def typing_names() -> dict[str, object]:
-    """Return the names that are predefined in function tasks."""
-    return {name: getattr(typing, name) for name in typing.__all__}
-
-
 def _new_module(name: str, path: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = path
     # Predefined names stand beside the builtins, not among the module's own: those are what the tests may see.
-    module.__dict__["__builtins__"] = {**vars(builtins), **typing_names()}
+    module.__dict__["__builtins__"] = {**vars(builtins), **TYPING_NAMES}
     parent, _, leaf = name.rpartition(".")
     if parent:
         package = sys.modules.get(parent) or _new_module(parent, path)
@@ -175,10 +179,9 @@ def _bind_method(module: ModuleType, entry: str) -> None:
     module.__dict__[entry] = call
 
 
-def _prompt_classes(sources: Sources, program: Program) -> tuple[str, ...]:
-    tree = program.prompt or program.tree
-    if not sources.prompt:
+def _prompt_classes(sources: Sources) -> tuple[str, ...]:
+    """Name the classes that the prompt defines (in its own unit, or in the completion's where that continues it)."""
+    tree = parse_prompt(sources.prompt) if _CLASS.search(sources.prompt) else None
+    if tree is None:
         return ()
-    return tuple(
-        node.name for node in tree.body if isinstance(node, ast.ClassDef) and f"class {node.name}" in sources.prompt
-    )
+    return tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef))

@@ -8,7 +8,8 @@ from typing import Any  # namespaces hold anything
 
 from assay.verifiers.split.assembly import parse_prompt
 from assay.verifiers.split.definitions import drop_definition
-from assay.verifiers.split.loading import typing_names
+from assay.verifiers.split.loading import TYPING_NAMES
+from assay.verifiers.split.plan import Compiled
 from assay.verifiers.split.subject import Subject
 
 
@@ -22,7 +23,7 @@ class Namespace(dict[str, Any]):
     def __init__(self, entry: str, name: str) -> None:
         super().__init__()
         self["__name__"] = name
-        self["__builtins__"] = {**vars(builtins), **typing_names()}
+        self["__builtins__"] = {**vars(builtins), **TYPING_NAMES}
         self.entry = entry
         self.subject: Subject | None = None
         self.touched = False
@@ -42,6 +43,18 @@ class Namespace(dict[str, Any]):
             self._stubs.add(name)
             self[name] = value
         return value
+
+    def candidate(self) -> Any:
+        """Return the entry point itself, even where the tests define something of that name (`check` calls itself so).
+
+        Raises NameError if the completion lacks it.
+        """
+        assert self.subject is not None
+        self.touched = True
+        try:
+            return self.subject.get(self.entry)
+        except AttributeError:
+            raise NameError(f"name {self.entry!r} is not defined", name=self.entry) from None
 
     def renew(self) -> None:
         """Forget the stubs of a candidate that is gone."""
@@ -66,10 +79,11 @@ class Namespace(dict[str, Any]):
 class StubModule(ModuleType):
     """The module under test as tests import it."""
 
-    def __init__(self, name: str, star: frozenset[str]) -> None:
+    def __init__(self, name: str, compiled: Compiled, entry: str) -> None:
         super().__init__(name)
         self.__dict__["_subject"] = None
-        self.__dict__["_star"] = star  # names that `from module import *` may bring
+        self.__dict__["_compiled"] = compiled
+        self.__dict__["_entry"] = entry
         self.__dict__["touched"] = False
 
     def attach(self, subject: Subject) -> None:
@@ -82,7 +96,7 @@ class StubModule(ModuleType):
             raise AttributeError(name)
         self.__dict__["touched"] = True
         if name == "__all__":
-            return sorted(part for part in self.__dict__["_star"] if subject.has(part))
+            return self._star(subject)
         if name.startswith("__") or not subject.has(name):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return subject.get(name)
@@ -98,12 +112,17 @@ class StubModule(ModuleType):
         subject: Subject | None = self.__dict__["_subject"]
         return sorted(subject.names) if subject is not None else []
 
+    def _star(self, subject: Subject) -> list[str]:
+        """Return what `from module import *` brings: names that the tests use, builtins left alone."""
+        trees = self.__dict__["_compiled"].trees
+        used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        own = {part for part in used if not part.startswith("_") and part not in _BUILTINS}
+        return sorted(part for part in own | {self.__dict__["_entry"]} if part and subject.has(part))
 
-def register(name: str, trees: tuple[ast.Module, ...], entry: str) -> StubModule:
+
+def register(name: str, compiled: Compiled, entry: str) -> StubModule:
     """Put a stub module where `import name` finds it, its parent packages too."""
-    used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    star = frozenset(part for part in used if not part.startswith("_") and (part not in _BUILTINS or part == entry))
-    module = StubModule(name, star | ({entry} if entry else set()))
+    module = StubModule(name, compiled, entry)
     parts = name.split(".")
     for size in range(1, len(parts)):
         package = sys.modules.setdefault(".".join(parts[:size]), ModuleType(".".join(parts[:size])))

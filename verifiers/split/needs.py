@@ -5,9 +5,10 @@ what works across the wall (callbacks, captured prints, exceptions, instances) i
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
-from assay.verifiers.split.plan import Plan
+from assay.verifiers.split.plan import Compiled, Plan
 
 _PATCHERS = frozenset({"patch", "setattr", "delattr", "setitem", "delitem", "setenv", "delenv", "syspath_prepend"})
 _FIXTURES = {
@@ -42,11 +43,20 @@ _CALLS = {
     "assertWarns": "captured warnings",
 }
 _INTERNALS = frozenset({"__code__", "__globals__", "__closure__"})
+_MENTION = re.compile(  # without any of these words no test needs more than a look at its text
+    r"patch|attr\(|item\(|env\(|syspath|tmp|caplog|recwarn|capfd|inspect|getsource|getfile|getmembers|reload|runpy|run_"
+    r"|warn|deprecated|get_type_hints|tempfile|mkdtemp|mkstemp|TemporaryDirectory|NamedTemporaryFile|open\(|assertLogs"
+    r"|__code__|__globals__|__closure__|^\s*class\b|\b(?:sys|builtins|time|os|random|math)\.\w+\s*=[^=]",
+    re.MULTILINE,
+)
 _STREAMS = frozenset({"sys.stdout", "sys.stderr"})  # what is printed is replayed there
 
 
-def find_need(trees: tuple[ast.Module, ...], plan: Plan) -> str | None:
+def find_need(compiled: Compiled, plan: Plan) -> str | None:
     """Return why the tests can only run in the process of the module under test, or None if they can be split."""
+    if not compiled.mentions(_MENTION):
+        return None
+    trees = compiled.trees
     own = _own_names(trees, plan.module) | {plan.entry or plan.module}
     for tree in trees:
         aliases = _aliases(tree)

@@ -11,7 +11,6 @@ from assay.verifiers.split.harness import Harness, run_tests
 from assay.verifiers.split.loading import describe
 from assay.verifiers.split.plan import Broken, unpack_plan
 from assay.verifiers.split.preparation import CannotSplit, Ready, prepare, quieten
-from assay.verifiers.split.pytest_style import run_pytest
 from assay.verifiers.split.remote import Candidate, CandidateGone
 from assay.verifiers.split.report import Done, Fault, Loaded, NeedsShared, Prepared, TaskBroken
 from assay.verifiers.split.supervisor import Supervisor
@@ -44,6 +43,9 @@ def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: soc
     ready.namespace.subject = candidate
     ready.module.attach(candidate)
     if ready.compiled.style == "pytest":
+        # Imported late: pytest would make every fork of the other styles dearer; the flavour `pytest` has it warm.
+        from assay.verifiers.split.pytest_style import run_pytest
+
         run_pytest(ready.plan, ready.module, candidate, supervisor)
     else:
         run_tests(Harness(ready.plan, ready.compiled, ready.namespace, candidate, supervisor))

@@ -2,10 +2,12 @@
 
 import ast
 import json
+import re
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from types import CodeType
 from typing import Any  # payloads are unpacked msgpack
 
@@ -13,6 +15,9 @@ import msgpack
 
 from assay.verifiers.split.definitions import Function, bound_names, flatten
 from assay.verifiers.split.loading import describe
+
+_IMPORT = re.compile(r"\bimport\b")
+_CHECK = re.compile(r"^def[ \t]+check\b", re.MULTILINE)
 
 
 class Broken(Exception):
@@ -48,11 +53,22 @@ def unpack_plan(payload: bytes) -> Plan:
 
 @dataclass(frozen=True)
 class Compiled:
-    """Tests that compile: `style` is resolved, `codes` and `trees` go with `Plan.sources`."""
+    """Tests that compile: `style` is resolved, `texts` and `codes` go with `Plan.sources`."""
 
     style: str
+    texts: tuple[str, ...]
     codes: tuple[CodeType, ...]
-    trees: tuple[ast.Module, ...]
+
+    @cached_property
+    def trees(self) -> tuple[ast.Module, ...]:
+        """The syntax trees, made when first asked for: most tests are judged without them."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tuple(ast.parse(text) for text in self.texts)
+
+    def mentions(self, pattern: re.Pattern[str]) -> bool:
+        """Say whether the text of any test matches: what is not even mentioned needs no tree to be ruled out."""
+        return any(pattern.search(text) for text in self.texts)
 
 
 def compile_plan(plan: Plan) -> Compiled:
@@ -63,28 +79,28 @@ def compile_plan(plan: Plan) -> Compiled:
         return Compiled(style, (), ())
     if not plan.sources:
         raise Broken("the task has no tests")
-    codes, trees = [], []
+    texts, codes = [], []
     for number, source in enumerate(plan.sources):
         where = filename_of(style, number)
         text = prepare_text(source)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                tree = ast.parse(text, where)
                 code = compile(text, where, "eval" if style == "expr" else "exec", dont_inherit=True, optimize=0)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             raise Broken(f"{where.strip('<>')} does not compile: {describe(error)}") from error
+        texts.append(text)
         codes.append(code)
-        trees.append(tree)
-    if style == "check" and "check" not in _top_level_names(trees[0]):
+    compiled = Compiled(style, tuple(texts), tuple(codes))
+    if style == "check" and not _CHECK.search(texts[0]) and "check" not in _top_level_names(compiled.trees[0]):
         raise Broken("test_code defines no check()")
-    return Compiled(style, tuple(codes), tuple(trees))
+    return compiled
 
 
 def prepare_text(source: str) -> str:
     """Return the source of one test as it is compiled: dedented, without a leading byte order mark."""
     text = source.removeprefix("\ufeff").replace("\r\n", "\n")
-    return textwrap.dedent(text).strip("\n") + "\n" if text[:1] in (" ", "\t", "\n") else text
+    return textwrap.dedent(text) if text.lstrip("\n")[:1] in (" ", "\t") else text
 
 
 def filename_of(style: str, number: int) -> str:
@@ -92,12 +108,12 @@ def filename_of(style: str, number: int) -> str:
     return {"check": "<test_code>", "pytest": "<test_file>"}.get(style, f"<tests[{number}]>")
 
 
-def run_imports(trees: tuple[ast.Module, ...], module: str) -> None:
+def run_imports(compiled: Compiled, module: str) -> None:
     """Run the imports that the tests make in any case, those of the module under test left out.
 
     What fails here is missing for every completion. Raises Broken.
     """
-    for tree in trees:
+    for tree in compiled.trees if compiled.mentions(_IMPORT) else ():
         for node in _certain_imports(tree):
             if isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]

@@ -1,9 +1,9 @@
 """Everything an oracle does before it needs the candidate: compile, import, run the prompt, name the stubs."""
 
-import hashlib
 import os
 import random
 import sys
+import zlib
 from dataclasses import dataclass
 
 from assay.verifiers.split.loading import describe
@@ -40,16 +40,16 @@ def prepare(plan: Plan) -> Ready:
         classes = namespace.run_prompt(plan.prompt)
     except BaseException as error:
         raise Broken(f"the prompt does not run: {describe(error)}") from error
-    module = register(plan.module, compiled.trees, plan.entry)
+    module = register(plan.module, compiled, plan.entry)
     return Ready(plan, compiled, namespace, module, classes)
 
 
 def check_tests(plan: Plan) -> Compiled:
     """Compile the tests and run their imports. Raises Broken, and CannotSplit where sharing is allowed."""
     compiled = compile_plan(plan)
-    if plan.may_share and (need := find_need(compiled.trees, plan)):
+    if plan.may_share and (need := find_need(compiled, plan)):
         raise CannotSplit(need)
-    run_imports(compiled.trees, plan.module)
+    run_imports(compiled, plan.module)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(0)
@@ -58,6 +58,6 @@ def check_tests(plan: Plan) -> Compiled:
 
 def quieten(payload: bytes) -> None:
     """Make the process deterministic, and what it prints itself nobody's: tests that capture set their own stream."""
-    random.seed(hashlib.sha256(payload).digest())
+    random.seed(zlib.crc32(payload))
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
     sys.argv = ["tests"]

@@ -16,7 +16,6 @@ from assay.verifiers.split.loading import load
 from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.plan import Broken, unpack_plan
 from assay.verifiers.split.preparation import check_tests, quieten
-from assay.verifiers.split.pytest_style import run_pytest
 from assay.verifiers.split.report import Done, Loaded, Prepared, TaskBroken
 from assay.verifiers.split.subject import InProcess
 from assay.verifiers.split.supervisor import Supervisor
@@ -45,6 +44,9 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         subject = InProcess(loaded.module, loaded.error)
         namespace.subject = subject
         if compiled.style == "pytest":
+            # Imported late: pytest would make every fork of the other styles dearer; the flavour `pytest` has it warm.
+            from assay.verifiers.split.pytest_style import run_pytest
+
             run_pytest(plan, None, subject, supervisor)
         else:
             run_tests(Harness(plan, compiled, namespace, subject, supervisor))
