@@ -11,7 +11,7 @@ from assay.schema import Verdict
 from assay.verifiers.checking import check_outputs
 from assay.verifiers.comparison import Comparison, parse_comparison
 from assay.verifiers.extraction import read_completion
-from assay.verifiers.python_task import SCIENCE, FenceRule, OracleMode, PythonTask, Style
+from assay.verifiers.python_task import FenceRule, OracleMode, PythonTask, Style
 from assay.verifiers.scoring import Mark, Policy, Trace, conclude, refuse
 from assay.verifiers.spending import Inconclusive
 from assay.verifiers.split.assembly import Sources
@@ -20,6 +20,7 @@ from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.split.plan import Plan
 from assay.verifiers.split.session import Session, SharingNeeded
 from assay.verifiers.stdio import Case, run_cases
+from assay.verifiers.surroundings import Surroundings, surroundings_for
 
 SHARED_FLAG = "shared_oracle"
 _REMEMBERED = 100_000  # task contents whose tests are known to need shared mode
@@ -98,7 +99,7 @@ def _run_tests(task: PythonTask, sources: Sources, slot: Slot, *, shared: bool) 
         may_share=task.oracle is OracleMode.AUTO and not shared,
     )
     payload = pack_sources(sources, task.module, task.forbid)
-    judged = Session(slot, Casting(plan, payload, task.limits, _flavour(task, sources), shared)).judge()
+    judged = Session(slot, Casting(plan, payload, task.limits, _surroundings(task, sources), shared)).judge()
     trace = judged.trace
     if shared:
         trace = Trace(trace.stdout, trace.stderr, None, trace.usage, (SHARED_FLAG,))
@@ -109,7 +110,7 @@ def _judge_program(task: PythonTask, sources: Sources, slot: Slot) -> Verdict:
     cases = [Case(case.stdin or "", case.stdout if task.checker is None else None) for case in task.cases or ()]
     comparison = parse_comparison(task.compare) if task.compare else Comparison()
     payload = pack_sources(sources, "__main__", task.forbid)
-    judged = run_cases(slot, payload, cases, task.limits, comparison, _flavour(task, sources))
+    judged = run_cases(slot, payload, cases, task.limits, comparison, _surroundings(task, sources))
     marks = judged.marks
     if task.checker is not None and judged.refused is None:
         texts = [(case.stdin or "", case.stdout or "") for case in task.cases or ()]
@@ -125,5 +126,5 @@ def _conclude(task: PythonTask, marks: tuple[Mark, ...], refused: tuple[Outcome,
     return conclude(marks, Policy(task.scoring, task.weights, task.pass_threshold), trace)
 
 
-def _flavour(task: PythonTask, sources: Sources) -> str:
-    return "numeric" if task.uses_science or SCIENCE.search(sources.reading.text) else "bare"
+def _surroundings(task: PythonTask, sources: Sources) -> Surroundings:
+    return surroundings_for((sources.reading.text, *task.all_texts))

@@ -1,8 +1,6 @@
 """The task model of the `python` verifier."""
 
-import json
 import math
-import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self  # Any: arguments and expected values are JSON of any shape
@@ -188,11 +186,6 @@ class PythonTask(TaskBase):
         return imported_names(self.test_file, self.module) if self.test_file is not None else ()
 
     @property
-    def uses_science(self) -> bool:
-        """Whether the task's own texts mention the numeric libraries."""
-        case_texts = [json.dumps(self.checker)] if self.checker else []
-        return any(SCIENCE.search(text) for text in (self.prompt, *self.test_texts, *case_texts))
-
-
-SCIENCE = re.compile(r"\b(?:numpy|np|scipy|pandas|pd|sklearn|sympy|networkx)\b")
-"""What makes an attempt start in the numeric flavour."""
+    def all_texts(self) -> tuple[str, ...]:
+        """Every text of the task that is or may hold Python source."""
+        return (self.prompt, *self.test_texts, *filter(None, (self.checker,)))

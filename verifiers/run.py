@@ -9,12 +9,13 @@ from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, Verdict
 from assay.verifiers.comparison import parse_comparison
 from assay.verifiers.extraction import read_completion
-from assay.verifiers.python_task import SCIENCE, Dotted, FenceRule
+from assay.verifiers.python_task import Dotted, FenceRule
 from assay.verifiers.scoring import Policy, conclude, refuse
 from assay.verifiers.spending import Inconclusive
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.stdio import Case, run_cases
+from assay.verifiers.surroundings import surroundings_for
 
 
 def _check_compare(text: str) -> str:
@@ -43,11 +44,11 @@ class RunVerifier:
     def judge(self, task: RunTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises InfraFault if our side failed."""
         sources = Sources(read_completion(completion), fence_required=task.fence is FenceRule.REQUIRED)
-        flavour = "numeric" if SCIENCE.search(sources.reading.text) else "bare"
+        surroundings = surroundings_for((sources.reading.text,))
         comparison = parse_comparison(task.compare)
         payload = pack_sources(sources, "__main__", task.forbid)
         try:
-            judged = run_cases(slot, payload, [Case(task.stdin, task.stdout)], task.limits, comparison, flavour)
+            judged = run_cases(slot, payload, [Case(task.stdin, task.stdout)], task.limits, comparison, surroundings)
         except Inconclusive as error:
             return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error))
         if judged.refused is not None:

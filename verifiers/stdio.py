@@ -11,6 +11,7 @@ from assay.verifiers.comparison import Comparison
 from assay.verifiers.scoring import Mark, Trace, add_usage, end_of, passed
 from assay.verifiers.spending import Budget, Inconclusive
 from assay.verifiers.stdio_program import STARTED
+from assay.verifiers.surroundings import Surroundings
 
 PROGRAM = "assay.verifiers.stdio_program"
 _POLL_S = 60.0
@@ -48,7 +49,12 @@ class Judged:
 
 
 def run_cases(
-    slot: Slot, payload: bytes, cases: Sequence[Case], limits: Limits, comparison: Comparison, flavour: str
+    slot: Slot,
+    payload: bytes,
+    cases: Sequence[Case],
+    limits: Limits,
+    comparison: Comparison,
+    around: Surroundings,
 ) -> Judged:
     """Run every case and compare. Raises Inconclusive if the machine was too busy, SandboxFault if a jail broke."""
     budget = Budget(limits)
@@ -59,7 +65,7 @@ def run_cases(
         if refusal is not None:
             marks.append(refusal)
             continue
-        run = _run_case(slot, payload, case, limits, flavour, budget)
+        run = _run_case(slot, payload, case, limits, around, budget)
         runs.append(run)
         if run.refused is not None:
             same = tuple(Mark(run.refused[0], run.refused[1]) for _ in cases)
@@ -79,12 +85,14 @@ def mark_run(run: Run, case: Case, comparison: Comparison) -> Mark:
     return Mark(Outcome.FAILED, f"the output differs ({comparison.mode} comparison)")
 
 
-def _run_case(slot: Slot, payload: bytes, case: Case, limits: Limits, flavour: str, budget: Budget) -> Run:
+def _run_case(slot: Slot, payload: bytes, case: Case, limits: Limits, around: Surroundings, budget: Budget) -> Run:
     stdin = case.stdin.encode("utf-8", "surrogatepass")
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            child = slot.start(Launch(Role.CANDIDATE, PROGRAM, payload, limits, flavour, (theirs.fileno(),), stdin))
+            fds = (theirs.fileno(),)
+            kind, network = around.flavour, around.network
+            child = slot.start(Launch(Role.CANDIDATE, PROGRAM, payload, limits, kind, fds, stdin, network))
         child.start_clock()  # for compiling; the run has its own
         said = _await_word(slot, child, ours)
     if said == STARTED and child.exit is None:

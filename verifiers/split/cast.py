@@ -14,6 +14,7 @@ from assay.schema import Limits
 from assay.verifiers.scoring import Trace, add_usage, end_of
 from assay.verifiers.split.plan import Plan, pack_plan
 from assay.verifiers.split.report import Answer, Inbox, Report, decode, encode, frame
+from assay.verifiers.surroundings import Surroundings
 
 _ORACLE = "assay.verifiers.split.oracle"
 _CANDIDATE = "assay.verifiers.split.candidate"
@@ -32,7 +33,7 @@ class Casting:
     plan: Plan
     sources: bytes
     limits: Limits
-    flavour: str
+    surroundings: Surroundings
     shared: bool
 
     @property
@@ -178,10 +179,11 @@ class Cast:
             least = {name: max(value, getattr(limits, name)) for name, value in _ORACLE_LEAST.items()}
             limits = limits.model_copy(update={**least, "wall_s": _SET_UP_S})
         fds = tuple(sock.fileno() for sock in socks)
-        flavour = self._casting.flavour
+        flavour = self._casting.surroundings.flavour
         if flavour == "bare" and self._casting.plan.style == "pytest" and program != _CANDIDATE:
             flavour = "pytest"
-        return self._slot.start(Launch(role, program, payload, limits, flavour, fds))
+        network = self._casting.surroundings.network
+        return self._slot.start(Launch(role, program, payload, limits, flavour, fds, network=network))
 
     def _await(self, child: Child, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
