@@ -49,7 +49,8 @@ class Tally:
         if len(shown) > _GROUPS_SHOWN:
             yield f"  and {len(shown) - _GROUPS_SHOWN} more groups"
         if len(shown) < len(self.groups):
-            yield f"  and {len(self.groups) - len(shown)} groups of one attempt"
+            lone = len(self.groups) - len(shown)
+            yield f"  {'and ' if shown else ''}{lone} {'group' if lone == 1 else 'groups'} of one attempt"
 
     def _place(self, name: str) -> int:
         return min(self.groups[name])

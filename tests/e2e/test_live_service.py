@@ -1,0 +1,235 @@
+"""Clients and `assay score --url` against a real service: nothing that the unit tests' fake only claims."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import httpx
+import pytest
+
+from assay.cli.demo import WORKED_EXAMPLE
+from assay.cli.exits import Exit
+from assay.clients.advantages import grpo, rewards_and_groups
+from assay.clients.async_client import AsyncClient
+from assay.clients.client import Client
+from assay.errors import InvalidRequest, NotFound, Unauthorized
+from assay.outcomes import Outcome
+from assay.service.serve import embedded
+from assay.settings import Settings, override
+
+pytestmark = [pytest.mark.jail, pytest.mark.redis]
+
+KEY = "key-of-the-test"
+TASK = {"id": "t", "verifier": "run", "stdout": "3\n"}
+SLEEPER = "import time; time.sleep(60)"
+
+
+@pytest.fixture(scope="module")
+def url(isolation: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service of its own, with one key."""
+    del isolation
+    settings = override(
+        Settings(),
+        {
+            "port": 0,
+            "data_dir": tmp_path_factory.mktemp("service"),
+            "slots": 2,
+            "api_keys": (KEY,),
+            "log_level": "error",
+        },
+    )
+    with embedded(settings) as address:
+        yield address
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[Client]:
+    """A client with the right key."""
+    with Client(url, api_key=KEY) as made:
+        yield made
+
+
+def attempts(*completions: str) -> list[dict[str, Any]]:
+    """Attempts for TASK."""
+    return [{"task_id": "t", "completion": completion} for completion in completions]
+
+
+def test_the_worked_example_through_http(client: Client) -> None:
+    """Rewards 0, 0.5, 1, 0.5 and advantages -1.41, 0, 1.41, 0."""
+    results = client.run(WORKED_EXAMPLE.tasks, WORKED_EXAMPLE.attempts)
+
+    rewards, groups = rewards_and_groups(results)
+    assert rewards == [0.0, 0.5, 1.0, 0.5]
+    assert [round(value, 2) for value in grpo(rewards, groups, ddof=0).tolist()] == [-1.41, 0.0, 1.41, 0.0]
+    assert [result.attempt for result in results] == list("ABCD")
+
+
+def test_results_arrive_numbered_without_gaps(client: Client) -> None:
+    """`seq` counts from 1; a reader who starts behind some gets the rest."""
+    batch = client.submit([TASK], attempts(*["print(3)"] * 12))
+
+    every = list(client.iter_results(batch.batch_id))
+    rest = list(client.iter_results(batch.batch_id, after=7))
+
+    assert [result.seq for result in every] == list(range(1, 13))
+    assert [result.seq for result in rest] == list(range(8, 13))
+    assert sorted(result.index for result in every) == list(range(12))
+
+
+def test_the_same_key_is_the_same_batch(client: Client) -> None:
+    """A batch handed in twice under one idempotency key runs once."""
+    first = client.submit([TASK], attempts("print(3)"), idempotency_key="twice")
+    second = client.submit([TASK], attempts("print(3)"), idempotency_key="twice")
+
+    assert first.batch_id == second.batch_id
+
+
+def test_status_counts_outcomes_and_groups(client: Client) -> None:
+    """A finished batch says how many of what, and each group's mean."""
+    batch = client.submit([TASK], attempts("print(3)", "print(4)"))
+    client.wait(batch.batch_id)
+
+    status = client.status(batch.batch_id)
+
+    assert (status.total, status.done, status.scored, status.mean_reward) == (2, 2, 2, 0.5)
+    assert status.outcomes == {"passed": 1, "failed": 1}
+    assert status.groups["t"].mean_reward == 0.5
+
+
+def test_cancelling_ends_a_batch_with_null_rewards(client: Client) -> None:
+    """Running ones are killed, queued ones never start; all have results."""
+    batch = client.submit([TASK], attempts(*[SLEEPER] * 6))
+
+    client.cancel(batch.batch_id)
+
+    results = client.wait(batch.batch_id)
+    assert {(result.outcome, result.reward) for result in results} == {(Outcome.CANCELLED, None)}
+    assert len(results) == 6
+
+
+def test_cancelling_one_attempt_leaves_the_others(client: Client) -> None:
+    """Only the chosen index is cancelled."""
+    batch = client.submit([TASK], attempts("print(3)", SLEEPER, "print(3)"))
+
+    client.cancel(batch.batch_id, attempts=[1])
+
+    outcomes = [result.outcome for result in client.wait(batch.batch_id)]
+    assert outcomes == [Outcome.PASSED, Outcome.CANCELLED, Outcome.PASSED]
+
+
+def test_stored_tasks_need_not_be_sent(client: Client) -> None:
+    """A stored task is known by its id in a later batch."""
+    client.store_task({**TASK, "id": "stored"})
+
+    (result,) = client.run([], [{"task_id": "stored", "completion": "print(3)"}])
+
+    assert result.reward == 1.0
+
+
+def test_surrogates_survive_the_way(client: Client) -> None:
+    """A completion cut within an escape is judged, not refused."""
+    result = client.score_one(TASK, "Here \ud83d it is:\n```python\nprint(3)\n```")
+
+    assert result.outcome is Outcome.PASSED
+
+
+def test_refusals_name_path_and_fix(client: Client) -> None:
+    """The problem document becomes the exception."""
+    with pytest.raises(InvalidRequest) as caught:
+        client.submit([TASK], [{"task_id": "t", "completion": None}])
+
+    assert caught.value.path == "attempts[0].completion"
+    assert caught.value.fix
+
+
+def test_unknown_batches_and_wrong_keys_are_told_apart(url: str, client: Client) -> None:
+    """404 for what does not exist, 401 for who may not ask."""
+    with pytest.raises(NotFound):
+        client.status("nowhere")
+    with Client(url, api_key="wrong") as stranger, pytest.raises(Unauthorized):
+        stranger.verifiers()
+
+
+def test_the_async_client_scores_many_at_once(url: str) -> None:
+    """Concurrent one-attempt calls are all answered."""
+
+    async def main() -> list[float | None]:
+        async with AsyncClient(url, api_key=KEY) as client:
+            results = await asyncio.gather(*(client.score_one(TASK, "print(3)") for _ in range(40)))
+        return [result.reward for result in results]
+
+    assert asyncio.run(main()) == [1.0] * 40
+
+
+def test_the_async_client_follows_a_batch(url: str) -> None:
+    """Submit, follow, sort: as the sync client does."""
+
+    async def main() -> list[int]:
+        async with AsyncClient(url, api_key=KEY) as client:
+            return [result.index for result in await client.run([TASK], attempts(*["print(3)"] * 5))]
+
+    assert asyncio.run(main()) == [0, 1, 2, 3, 4]
+
+
+class CuttingTransport(httpx.BaseTransport):
+    """Cuts the first stream of results after some bytes."""
+
+    def __init__(self) -> None:
+        self._inner = httpx.HTTPTransport()
+        self.cuts = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Pass everything on, but break the first stream off."""
+        response = self._inner.handle_request(request)
+        if request.url.path.endswith("results.jsonl") and not self.cuts:
+            self.cuts += 1
+            assert isinstance(response.stream, httpx.SyncByteStream)
+            response.stream = BrokenStream(response.stream)
+        return response
+
+    def close(self) -> None:
+        """Close the real connections."""
+        self._inner.close()
+
+
+class BrokenStream(httpx.SyncByteStream):
+    """Passes one part of a stream and half of it again, then breaks."""
+
+    def __init__(self, inner: httpx.SyncByteStream) -> None:
+        self._inner = inner
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self._inner:
+            yield part[: len(part) - 10]
+            raise httpx.ReadError("cut")
+
+    def close(self) -> None:
+        """Close the real stream."""
+        self._inner.close()
+
+
+def test_a_cut_stream_loses_and_doubles_nothing(url: str) -> None:
+    """After a break in the middle of a line the rest arrives once."""
+    transport = CuttingTransport()
+
+    with Client(url, api_key=KEY, transport=transport, sleep=lambda _: None) as client:
+        results = client.run([TASK], attempts(*["print(3)"] * 20))
+
+    assert transport.cuts == 1
+    assert [result.index for result in results] == list(range(20))
+
+
+def test_score_through_a_service_equals_score_here(
+    url: str, assay: Callable[..., CompletedProcess[str]], cases: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--url` gives the same rewards, in the same order."""
+    monkeypatch.setenv("ASSAY_API_KEYS", KEY)
+    folder = cases / "worked-example"
+
+    done = assay("score", folder / "task.json", folder / "group.jsonl", "--url", url)
+
+    assert done.returncode == Exit.OK, done.stderr
+    assert [json.loads(line)["reward"] for line in done.stdout.splitlines()] == [0.0, 0.5, 1.0, 0.5]
