@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -57,8 +56,7 @@ def serve(
     _raise_file_limit()
     chosen = assembler or Assembler()
     with ExitStack() as stack:
-        stop = threading.Event()
-        stack.enter_context(_handling_signals(stop))
+        wishes = stack.enter_context(_handling_signals())
         redis_url = _start_redis(settings, stack)
         connection = Connection(redis_url)
         stack.callback(connection.close)
@@ -82,7 +80,7 @@ def serve(
         upkeep = Upkeep(parts, make_worker_name())
         stack.callback(upkeep.stop)
         upkeep.start()
-        if not stop.is_set():
+        if not wishes:
             server.run(sockets=[listener])
         return 1 if server.has_given_up else 0
 
@@ -153,15 +151,17 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _handling_signals(stop: threading.Event) -> Iterator[None]:
-    """Take SIGTERM and SIGINT as wishes for the whole block.
+def _handling_signals() -> Iterator[list[int]]:
+    """Take SIGTERM and SIGINT as mere wishes for the whole block; gives the list to which they are added.
 
     uvicorn handles them while it runs and raises them again when it is done; by default that would end the process
     before its workers and its Redis.
     """
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    wishes: list[int] = []
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = {number: signal.signal(number, lambda got, _: wishes.append(got)) for number in numbers}
     try:
-        yield
+        yield wishes
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

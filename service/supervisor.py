@@ -47,6 +47,19 @@ class Supervisor:
         """End the workers, letting each finish or give back what it holds."""
         self._stopping.set()
         self._thread.join()
+        self._connection.close()
+
+    def _watch(self) -> None:
+        # Workers live and die in this thread: the kernel ends them when the thread that started them ends.
+        for _ in range(self._settings.workers):
+            self._start_worker()
+        while not self._stopping.wait(_LOOK_S):
+            for name, (process, started) in list(self._processes.items()):
+                if process.poll() is not None:
+                    self._replace(name, process, started)
+        self._end_all()
+
+    def _end_all(self) -> None:
         for process, _ in self._processes.values():
             process.terminate()
         deadline = time.monotonic() + _STOP_S
@@ -57,18 +70,6 @@ class Supervisor:
                 log.warning("worker_killed name=%s", name)
                 process.kill()
                 process.wait()
-        self._connection.close()
-
-    def _watch(self) -> None:
-        # Workers are started in this thread only: the kernel ends them when the thread that started them ends.
-        for _ in range(self._settings.workers):
-            self._start_worker()
-        while not self._stopping.wait(_LOOK_S):
-            for name, (process, started) in list(self._processes.items()):
-                if process.poll() is not None:
-                    self._replace(name, process, started)
-        while any(process.poll() is None for process, _ in self._processes.values()) and not self._stopping.is_set():
-            time.sleep(_LOOK_S)
 
     def _replace(self, name: str, process: subprocess.Popen[bytes], started: float) -> None:
         del self._processes[name]

@@ -41,7 +41,7 @@ _GRACE_S = 5.0
 _KILL_S = 5.0
 _LISTEN_S = 0.25
 _PAUSE_S = 1.0
-_RECORD_S = 10.0
+_RECORD_S = 5.0
 
 
 def run_worker(
@@ -53,17 +53,44 @@ def run_worker(
     except AssayError as error:
         log.error("worker_refused reason=%s", error)
         return EXIT_REFUSED
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
     connection = Connection(redis_url)
-    worker = Worker(assembly, connection, name or make_worker_name())
-    try:
-        worker.run(stop)
-    finally:
-        assembly.close()
-        connection.close()
-    return 0 if not worker.has_failed else 1
+    with _Wishes() as wishes:
+        worker = Worker(assembly, connection, name or make_worker_name(), on_failure=wishes.stop)
+        try:
+            worker.start()
+            wishes.wait()
+            worker.stop()
+        finally:
+            assembly.close()
+            connection.close()
+    return 1 if worker.has_failed else 0
+
+
+class _Wishes:
+    """SIGTERM, SIGINT and failed threads say that they want an end; the main thread waits for one to say so.
+
+    A pipe, because a signal may interrupt anything: two in a row would deadlock a `threading.Event`.
+    """
+
+    def __enter__(self) -> "_Wishes":
+        self._reading, self._writing = os.pipe()
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        self._before = {number: signal.signal(number, lambda *_: self.stop()) for number in numbers}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        os.close(self._reading)
+        os.close(self._writing)
+
+    def stop(self) -> None:
+        """Want an end."""
+        os.write(self._writing, b".")
+
+    def wait(self) -> None:
+        """Wait until somebody wants an end."""
+        os.read(self._reading, 1)
 
 
 def make_worker_name() -> str:
@@ -74,7 +101,8 @@ def make_worker_name() -> str:
 class Worker:
     """The threads of one worker."""
 
-    def __init__(self, assembly: Assembly, connection: Connection, name: str) -> None:
+    def __init__(self, assembly: Assembly, connection: Connection, name: str, on_failure: Callable[[], None]) -> None:
+        self._on_failure = on_failure
         self._assembly = assembly
         self._connection = connection
         self._queue = ChunkQueue(connection)
@@ -89,25 +117,27 @@ class Worker:
         self._abandoning = False
         self.has_failed = False
 
-    def run(self, stop: threading.Event) -> None:
-        """Work until `stop` is set; then finish what runs (for a few seconds) and give the rest back."""
-        self._stop = stop
-        recorder = self._spawn("recorder", self._recorder.run)
-        others = [
+    def start(self) -> None:
+        """Begin to work."""
+        self._recording = self._spawn("recorder", self._recorder.run)
+        self._others = [
             self._spawn("feeder", self._feeder.run),
             self._spawn("listener", self._listen),
             self._spawn("heartbeat", self._beat),
         ]
-        slots = [self._spawn(f"slot-{number}", self._run_slot) for number in range(self._assembly.slots)]
+        self._slots = [self._spawn(f"slot-{number}", self._run_slot) for number in range(self._assembly.slots)]
         log.info("worker_ready name=%s slots=%d", self._info.name, self._info.slots)
-        stop.wait()
+
+    def stop(self) -> None:
+        """Finish what runs (for a few seconds), record it, and give the rest back."""
         self._feeder.stop()
         self._room.close()
-        self._wind_up(slots)
+        self._wind_up(self._slots)
         self._recorder.stop()
-        recorder.join(_RECORD_S)
+        self._recording.join(_RECORD_S)
         self._recorder.abandon()
-        for thread in (recorder, *others):
+        self._stop.set()
+        for thread in (self._recording, *self._others):
             thread.join()
         self._leave()
 
@@ -198,7 +228,7 @@ class Worker:
             except Exception:
                 log.exception("worker_thread_failed name=%s", name)
                 self.has_failed = True
-                self._stop.set()
+                self._on_failure()
 
         thread = threading.Thread(target=run, name=name, daemon=True)
         thread.start()

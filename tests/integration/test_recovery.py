@@ -1,0 +1,129 @@
+"""What is left when something dies: every attempt has exactly one result, none is lost, none blames the service."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from batches import Document, assert_exactly_once, batch, follow, order, submit, wait_for
+from processes import Running, is_alive, kill, running
+
+from assay.service import keys
+from assay.settings import Settings
+
+TOTAL = 400
+
+
+def slow_batch() -> Document:
+    """A batch that takes a second or two."""
+    return {**batch(TOTAL, lambda i: order(sleep_s=0.01, mark=i), tasks=5), "options": {"cache": False}}
+
+
+def settings_for(data_dir: Path, workers: int = 1) -> Settings:
+    """Settings of a small service."""
+    return Settings(port=0, data_dir=data_dir, slots=4, workers=workers, log_level="critical")
+
+
+def submit_and_wait_for_some(service: Running) -> str:
+    """Submit the batch and wait until part of it is done."""
+    batch_id = submit(service.http, slow_batch())
+    wait_for(lambda: service.http.get(f"/v1/batches/{batch_id}").json()["done"] >= TOTAL // 10)
+    assert service.http.get(f"/v1/batches/{batch_id}").json()["done"] < TOTAL
+    return batch_id
+
+
+def check_all_passed(lines: list[Document]) -> None:
+    """Fail unless every attempt passed exactly once."""
+    assert_exactly_once(lines, TOTAL)
+    assert {line["outcome"] for line in lines} == {"passed"}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_worker_costs_nothing(data_dir: Path, workers: int) -> None:
+    """kill -9 of a worker in mid-batch: another takes over what it held."""
+    with running(settings_for(data_dir, workers)) as service:
+        batch_id = submit_and_wait_for_some(service)
+
+        kill(service.worker_pids()[0])
+
+        check_all_passed(follow(service.http, batch_id))
+        assert service.http.get("/v1/batches/" + batch_id).json()["outcomes"] == {"passed": TOTAL}
+
+
+def test_workers_killed_again_and_again_cost_nothing(data_dir: Path) -> None:
+    """Several kills in one batch."""
+    with running(settings_for(data_dir)) as service:
+        batch_id = submit_and_wait_for_some(service)
+
+        for _ in range(3):
+            before = set(service.worker_pids())
+            for pid in before:
+                kill(pid)
+            wait_for(lambda before=before: bool(set(service.worker_pids()) - before))
+
+        check_all_passed(follow(service.http, batch_id))
+
+
+def test_a_killed_service_goes_on_where_it_was(data_dir: Path) -> None:
+    """kill -9 of the API: its Redis and workers end with it, and after a restart the batch is finished."""
+    with running(settings_for(data_dir)) as service:
+        batch_id = submit_and_wait_for_some(service)
+        others = [*service.worker_pids(), service.redis_pid()]
+        service.process.send_signal(signal.SIGKILL)
+        service.process.wait()
+        wait_for(lambda: not any(map(is_alive, others)))
+
+    with running(settings_for(data_dir)) as service:
+        check_all_passed(follow(service.http, batch_id))
+
+
+def test_a_stopped_service_gives_everything_back(data_dir: Path) -> None:
+    """SIGTERM in mid-batch ends all processes in order; after a restart the batch is finished."""
+    with running(settings_for(data_dir)) as service:
+        batch_id = submit_and_wait_for_some(service)
+        others = [*service.worker_pids(), service.redis_pid()]
+        service.process.terminate()
+        assert service.process.wait(30) == 0
+        assert not any(map(is_alive, others))
+
+    with running(settings_for(data_dir)) as service:
+        check_all_passed(follow(service.http, batch_id))
+
+
+def test_a_killed_redis_is_started_again(data_dir: Path) -> None:
+    """kill -9 of the private Redis in mid-batch: it comes back with its data and the batch is finished."""
+    with running(settings_for(data_dir)) as service:
+        batch_id = submit_and_wait_for_some(service)
+
+        kill(service.redis_pid())
+
+        wait_for(lambda: service.http.get(f"/v1/batches/{batch_id}").status_code == 200)
+        check_all_passed(follow(service.http, batch_id))
+
+
+def test_an_interactive_call_survives_its_worker(data_dir: Path) -> None:
+    """A score whose worker is killed is answered by the next one."""
+    with running(settings_for(data_dir)) as service:
+        first = service.worker_pids()
+
+        with service.http.stream("GET", "/healthz"):
+            batch_id = submit(service.http, batch(4, lambda i: order(sleep_s=1.0, mark=i)))
+        wait_for(lambda: service.http.get(f"/v1/batches/{batch_id}").json()["state"] == "running")
+        kill(first[0])
+        answer = service.http.post("/v1/score", json=batch(1))
+
+    assert answer.json()["results"][0]["outcome"] == "passed"
+
+
+def test_nothing_is_left_in_redis_once_all_is_archived(data_dir: Path) -> None:
+    """After a batch only what is meant to stay is in Redis: statistics, counters, documents about to expire."""
+    with running(settings_for(data_dir)) as service:
+        batch_id = submit(service.http, batch(50, tasks=3))
+        follow(service.http, batch_id)
+        wait_for((data_dir / "results" / f"{batch_id}.json").exists)
+        wait_for(lambda: not service.connection.ask("SMEMBERS", keys.RUNNING))
+
+        left = [name.decode() for name in service.connection.ask("KEYS", "*")]
+        expiring = [name for name in left if service.connection.ask("TTL", name) > 0]
+
+    stay = {keys.PENDING, keys.LANES, keys.WORKERS, keys.METRICS, "rq:queues"}
+    assert set(left) - set(expiring) <= stay
