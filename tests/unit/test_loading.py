@@ -149,3 +149,16 @@ def test_random_numbers_are_the_same_each_time(tmp_path: Path) -> None:
     code = "import random\nx = random.random()"
 
     assert len({_load(tmp_path, code, lambda loaded: loaded.module.x) for _ in range(2)}) == 1
+
+
+def test_a_class_that_is_asked_for_is_not_the_prompts(tmp_path: Path) -> None:
+    """The prompt only sketches it; it is the completion's."""
+    seen = _load(
+        tmp_path,
+        "class S:\n    x = 1",
+        lambda loaded: loaded.prompt_classes,
+        prompt="class S:\n    '''doc'''\n",
+        entry="S",
+    )
+
+    assert seen == ()

@@ -20,7 +20,7 @@ import msgpack
 from assay.outcomes import Outcome
 from assay.verifiers.extraction import Block, Reading
 from assay.verifiers.split.assembly import Program, Sources, assemble, choose, looks_like_prose, parse_prompt
-from assay.verifiers.split.definitions import SOLUTION, parse
+from assay.verifiers.split.definitions import SOLUTION, drop_definition, parse
 from assay.verifiers.split.forbidden import find_forbidden
 
 TYPING_NAMES: Mapping[str, object] = {name: getattr(typing, name) for name in typing.__all__}
@@ -184,4 +184,5 @@ def _prompt_classes(sources: Sources) -> tuple[str, ...]:
     tree = parse_prompt(sources.prompt) if _CLASS.search(sources.prompt) else None
     if tree is None:
         return ()
-    return tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef))
+    rest = drop_definition(tree, sources.entry)
+    return tuple(node.name for node in rest.body if isinstance(node, ast.ClassDef))
