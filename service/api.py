@@ -4,16 +4,18 @@ import hmac
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any  # Any: an OpenAPI document is JSON
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from pydantic import SecretStr
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from assay import __version__
 from assay.errors import AssayError, InvalidRequest, Unauthorized
-from assay.service import problems
+from assay.service import problems, spec
 from assay.service.parts import Parts
 from assay.service.problems import Problem
 from assay.service.routes_batches import batch_routes
@@ -40,12 +42,19 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(service_routes(parts), dependencies=guard)
     app.include_router(batch_routes(parts), dependencies=guard)
     app.include_router(task_routes(parts), dependencies=guard)
+    app.openapi = lambda: _describe(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend it
     app.add_exception_handler(AssayError, _on_assay_error)
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(ClientDisconnect, _on_disconnect)
     app.add_exception_handler(Exception, _on_surprise)
     return app
+
+
+def _describe(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+    document.setdefault("components", {}).setdefault("schemas", {}).update(spec.COMPONENTS)
+    return document
 
 
 def _lifespan(parts: Parts) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:

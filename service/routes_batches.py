@@ -84,7 +84,7 @@ def batch_routes(parts: Parts) -> APIRouter:
         count = await asyncio.to_thread(_cancel, parts, batch_id, predicate)
         return json_answer({"batch_id": batch_id, "cancelled": count})
 
-    @router.get("/batches/{batch_id}/results.jsonl", responses=spec.LINES)
+    @router.get("/batches/{batch_id}/results.jsonl", response_class=StreamingResponse, responses=spec.LINES)
     async def results(
         batch_id: str,
         after: int = Query(0, ge=0, description="Skip results up to this seq."),

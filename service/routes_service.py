@@ -4,6 +4,7 @@ import asyncio
 from importlib.resources import files
 
 from fastapi import APIRouter, Response
+from starlette.responses import PlainTextResponse
 
 from assay.service import spec, telemetry
 from assay.service.answers import json_answer
@@ -40,7 +41,7 @@ def service_routes(parts: Parts) -> APIRouter:
     """Return the routes that need a key."""
     router = APIRouter(tags=["service"], responses=spec.PROBLEMS)
 
-    @router.get("/metrics", responses=spec.METRICS)
+    @router.get("/metrics", response_class=PlainTextResponse, responses=spec.METRICS)
     async def metrics() -> Response:
         """Return queue depth, outcomes, queue wait and run time for Prometheus."""
         counters = await asyncio.to_thread(parts.counters)

@@ -1,6 +1,6 @@
 """Bodies and answers for the OpenAPI document: routes parse bodies themselves, so they are described here."""
 
-from typing import Any  # Any: an OpenAPI document is JSON
+from typing import Any, Literal  # Any: an OpenAPI document is JSON
 
 from assay.schema import Attempt, BatchOptions, Result
 
@@ -14,20 +14,18 @@ _TASK: dict[str, Any] = {
 }
 
 
-def _schema(model: Any, mode: str = "validation") -> dict[str, Any]:
-    schema: dict[str, Any] = model.model_json_schema(mode=mode, ref_template="#/components/schemas/{model}")
-    definitions = schema.pop("$defs", {})
-    inlined: dict[str, Any] = _inline(schema, definitions)
-    return inlined
+def _components(**models: tuple[Any, Literal["validation", "serialization"]]) -> dict[str, Any]:
+    """Return the JSON schemas of models, and of what they consist of, by name."""
+    components: dict[str, Any] = {}
+    for name, (model, mode) in models.items():
+        schema = model.model_json_schema(mode=mode, ref_template="#/components/schemas/{model}")
+        components.update(schema.pop("$defs", {}))
+        components[name] = schema
+    return components
 
 
-def _inline(value: Any, definitions: dict[str, Any]) -> Any:
-    if isinstance(value, dict):
-        name = str(value.get("$ref", "")).rpartition("/")[2]
-        if name in definitions:
-            return _inline({**definitions[name], **{k: v for k, v in value.items() if k != "$ref"}}, definitions)
-        return {key: _inline(item, definitions) for key, item in value.items()}
-    return [_inline(item, definitions) for item in value] if isinstance(value, list) else value
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _object(required: list[str], **properties: Any) -> dict[str, Any]:
@@ -48,8 +46,11 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
 
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
-_ATTEMPT = _schema(Attempt)
-_OPTIONS = _schema(BatchOptions)
+_MODELS = _components(
+    Attempt=(Attempt, "validation"), BatchOptions=(BatchOptions, "validation"), Result=(Result, "serialization")
+)
+_ATTEMPT = _ref("Attempt")
+_OPTIONS = _ref("BatchOptions")
 _BATCH = {
     **_object(
         ["attempts"],
@@ -60,11 +61,13 @@ _BATCH = {
     "additionalProperties": False,
 }
 _PAIR = {
-    **_object(["task", "completion"], **{**_ATTEMPT["properties"], "task": _TASK, "options": _OPTIONS}),
+    **_object(
+        ["task", "completion"], **{**_MODELS["Attempt"]["properties"], "task": _ref("Task"), "options": _OPTIONS}
+    ),
     "additionalProperties": False,
 }
 _LINE = {
-    "anyOf": [_object(["task"], task=_TASK), _object(["attempt"], attempt=_ATTEMPT), _PAIR],
+    "anyOf": [_object(["task"], task=_ref("Task")), _object(["attempt"], attempt=_ATTEMPT), _ref("Pair")],
     "description": "One such object a line; options are query parameters.",
 }
 _PROBLEM = _object(
@@ -76,7 +79,7 @@ _PROBLEM = _object(
     path=_STRING,
     fix=_STRING,
 )
-_RESULT = _schema(Result, "serialization")
+_RESULT = _ref("Result")
 _COUNTS = {"type": "object", "additionalProperties": _INTEGER}
 _MAYBE_NUMBER = {"type": ["number", "null"]}
 _SUMS = {"attempts": _INTEGER, "scored": _INTEGER, "mean_reward": _MAYBE_NUMBER}
@@ -99,9 +102,11 @@ _STATUS = _object(
 _STATS = {**_SUMS, "passed": _INTEGER, "pass_rate": _MAYBE_NUMBER}
 _VERSIONED = {"name": _STRING, "version": _STRING}
 
-BATCH_BODY = _body(("application/json", _BATCH), ("application/x-ndjson", _LINE))
-SCORE_BODY = _body(("application/json", {"anyOf": [_BATCH, _PAIR]}), ("application/x-ndjson", _LINE))
-TASK_BODY = _body(("application/json", _TASK))
+BATCH_BODY = _body(("application/json", _ref("Batch")), ("application/x-ndjson", _ref("Line")))
+SCORE_BODY = _body(
+    ("application/json", {"anyOf": [_ref("Batch"), _ref("Pair")]}), ("application/x-ndjson", _ref("Line"))
+)
+TASK_BODY = _body(("application/json", _ref("Task")))
 TASKS_BODY = _body(("application/x-ndjson", _TASK), ("application/json", _object(["tasks"], tasks=_list(_TASK))))
 CANCEL_BODY = _body(
     (
@@ -115,7 +120,7 @@ ACCEPTED = _answer(
     _object(["batch_id", "state", "total"], batch_id=_STRING, state=_STRING, total=_INTEGER),
 )
 SCORED = _answer(200, "Results in input order", _object(["results"], results=_list(_RESULT)))
-STATUS = _answer(200, "The batch", _STATUS)
+STATUS = _answer(200, "The batch", _ref("BatchStatus"))
 CANCELLED = _answer(
     200, "How many were cancelled", _object(["batch_id", "cancelled"], batch_id=_STRING, cancelled=_INTEGER)
 )
@@ -146,6 +151,17 @@ VERIFIER = _answer(
 HEALTH = _answer(200, "Yes", _object(["status"], status=_STRING))
 METRICS = _answer(200, "Prometheus text", _STRING, "text/plain")
 PROBLEMS: Spec = {
-    "4XX": {"description": "Refused", "content": {"application/problem+json": {"schema": _PROBLEM}}},
-    503: {"description": "Try again", "content": {"application/problem+json": {"schema": _PROBLEM}}},
+    "4XX": {"description": "Refused", "content": {"application/problem+json": {"schema": _ref("Problem")}}},
+    503: {"description": "Try again", "content": {"application/problem+json": {"schema": _ref("Problem")}}},
 }
+
+COMPONENTS: dict[str, Any] = {
+    **_MODELS,
+    "Task": _TASK,
+    "Batch": _BATCH,
+    "Pair": _PAIR,
+    "Line": _LINE,
+    "BatchStatus": _STATUS,
+    "Problem": _PROBLEM,
+}
+"""Schemas that the others refer to, by name."""
