@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.util
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,9 @@ from collections.abc import Iterable, Sequence
 from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, settings_from
 from assay.errors import AssayError
+from assay.sandboxes.local import slot_count
 from assay.sandboxes.probe import Finding, probe
+from assay.schema import Limits
 from assay.settings import Settings
 
 _ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers; and how to get what is missing.
@@ -29,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a line per finding; return the exit status."""
     settings = settings_from(arguments)
     isolation = probe(settings)
-    for line in finding_lines([*isolation, *_engine(settings), *_modules(), *_verifiers()]):
+    for line in finding_lines([*isolation, _slots(settings), *_engine(settings), *_modules(), *_verifiers()]):
         print(line)
     if any(finding.ok is False for finding in isolation):
         print("attempts cannot be isolated here; --insecure runs them without, and flags every result")
@@ -45,6 +48,14 @@ def finding_lines(findings: Iterable[Finding]) -> list[str]:
         if finding.fix and not finding.ok:
             lines.append(f"{' ' * len(_MARKS[True])}-> {finding.fix}")
     return lines
+
+
+def _slots(settings: Settings) -> Finding:
+    slots, cores = slot_count(settings), len(os.sched_getaffinity(0))
+    needed_mb = slots * Limits().memory_mb
+    have_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    detail = f"{slots} at once on {cores} cores; at default limits they may use {needed_mb} of {have_mb} MB"
+    return Finding("slots", True if needed_mb <= have_mb else None, detail, "lower ASSAY_SLOTS or limits.memory_mb")
 
 
 def _engine(settings: Settings) -> list[Finding]:

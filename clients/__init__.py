@@ -1,1 +1,16 @@
 """Clients: the SDK and group advantages. Imports nothing but `assay` core."""
+
+from assay.clients.async_client import AsyncClient
+from assay.clients.calls import Accepted, BatchStatus, GroupStatus, VerifierInfo
+from assay.clients.client import Client
+from assay.clients.retries import RetryPolicy
+
+__all__ = [
+    "Accepted",
+    "AsyncClient",
+    "BatchStatus",
+    "Client",
+    "GroupStatus",
+    "RetryPolicy",
+    "VerifierInfo",
+]

@@ -1,0 +1,102 @@
+"""Settings: file, environment, overrides, and refusals that name the setting."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from assay.errors import InvalidRequest
+from assay.settings import Settings, load_settings, override, required_neighbours
+
+
+def test_defaults_stand_without_file_and_environment() -> None:
+    """Nothing set means the documented defaults."""
+    assert load_settings({}) == Settings()
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    """A variable beats the same key of the file; other keys of the file stand."""
+    file = tmp_path / "assay.toml"
+    file.write_text("port = 1\nworkers = 2\n")
+
+    settings = load_settings({"ASSAY_PORT": "3"}, file)
+
+    assert (settings.port, settings.workers) == (3, 2)
+
+
+def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
+    """ASSAY_CONFIG names the file."""
+    file = tmp_path / "assay.toml"
+    file.write_text("slots = 5\n")
+
+    assert load_settings({"ASSAY_CONFIG": str(file)}).slots == 5
+
+
+def test_keys_are_separated_by_commas_and_hidden() -> None:
+    """Several keys are possible; none shows when settings are printed."""
+    settings = load_settings({"ASSAY_API_KEYS": "first-key,second-key,"})
+
+    assert [key.get_secret_value() for key in settings.api_keys] == ["first-key", "second-key"]
+    assert "first-key" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("environ", "name"),
+    [
+        ({"ASSAY_PORT": "many"}, "port"),
+        ({"ASSAY_SLOTS": "-1"}, "slots"),
+        ({"ASSAY_INSECURE": "perhaps"}, "insecure"),
+    ],
+)
+def test_senseless_values_are_refused(environ: dict[str, str], name: str) -> None:
+    """The refusal names the setting and its variable."""
+    with pytest.raises(InvalidRequest) as caught:
+        load_settings(environ)
+
+    assert caught.value.path == name
+    assert f"ASSAY_{name.upper()}" in caught.value.fix
+
+
+def test_unknown_keys_of_the_file_are_refused(tmp_path: Path) -> None:
+    """A misspelt setting is not ignored."""
+    file = tmp_path / "assay.toml"
+    file.write_text("prot = 1\n")
+
+    with pytest.raises(InvalidRequest, match="prot"):
+        load_settings({}, file)
+
+
+@pytest.mark.parametrize("text", [None, "port ="])
+def test_unreadable_files_are_refused(tmp_path: Path, text: str | None) -> None:
+    """A missing or malformed file is named."""
+    file = tmp_path / "assay.toml"
+    if text is not None:
+        file.write_text(text)
+
+    with pytest.raises(InvalidRequest, match=r"assay\.toml"):
+        load_settings({}, file)
+
+
+def test_overrides_are_checked_and_keep_the_rest() -> None:
+    """Options replace single values, secrets stay, senseless ones are refused."""
+    settings = load_settings({"ASSAY_API_KEYS": "one", "ASSAY_PORT": "4"})
+
+    changed = override(settings, {"slots": 9})
+
+    assert (changed.slots, changed.port, changed.api_keys) == (9, 4, settings.api_keys)
+    with pytest.raises(InvalidRequest, match="slots"):
+        override(settings, {"slots": -2})
+
+
+def test_every_setting_is_described() -> None:
+    """Each has one sentence that the table of settings shows."""
+    fields = Settings.model_fields
+    assert issubclass(Settings, BaseModel)
+
+    assert [name for name, field in fields.items() if not (field.description or "").endswith(".")] == []
+
+
+def test_required_neighbours_are_a_list_of_names() -> None:
+    """ASSAY_REQUIRE holds names separated by commas."""
+    assert required_neighbours({"ASSAY_REQUIRE": "redis,jail"}) == {"redis", "jail"}
+    assert required_neighbours({}) == frozenset()
