@@ -1,0 +1,302 @@
+"""The python verifier in real jails: what single processes cannot show."""
+
+from collections.abc import Callable
+
+import pytest
+
+from assay.errors import TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.pool import Pool
+from assay.schema import Verdict
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.python import PythonVerifier
+from assay.verifiers.python_task import PythonTask
+
+pytestmark = pytest.mark.jail
+
+Judge = Callable[..., Verdict]
+
+
+@pytest.fixture(scope="module")
+def judge(pool: Pool) -> Judge:
+    """Judge a completion: `judge(completion, **task fields)`."""
+    verifier, registry = PythonVerifier(), default_registry()
+
+    def run(completion: str, **fields: object) -> Verdict:
+        task = registry.parse_task({"id": "t", **fields})
+        assert isinstance(task, PythonTask)
+        with pool.slot() as slot:
+            return verifier.judge(task, completion, slot)
+
+    return run
+
+
+def _outcomes(verdict: Verdict) -> list[str]:
+    return [str(test.outcome) for test in verdict.tests]
+
+
+_THREE = ("f(1) == 1", "f(0) == 0", "f(2) == 2")
+_LOOP = "def f(x):\n    while x == 0: pass\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("bad", "outcome"),
+    [
+        ("while True: pass", "timeout"),
+        ("import time; time.sleep(60)", "timeout"),
+        ("import os; os._exit(0)", "runtime_error"),
+        ("import os; os.kill(os.getpid(), 9)", "runtime_error"),
+        ("import os; os.close(3); __import__('time').sleep(60)", "runtime_error"),
+        ("import os; os.write(3, b'\\xff' * 100)", "runtime_error"),
+        ("print('x' * 2_000_000)", "output_exceeded"),
+        ("b = bytearray(700_000_000); b[::4096] = b'x' * len(b[::4096])", "memory_exceeded"),
+    ],
+)
+def test_a_test_that_ends_the_candidate_costs_only_itself(judge: Judge, bad: str, outcome: str) -> None:
+    """The tests before keep their credit, the tests after get a fresh candidate."""
+    verdict = judge(f"def f(x):\n    if x == 0:\n        {bad}\n    return x\n", tests=_THREE, limits={"wall_s": 1.5})
+
+    assert _outcomes(verdict) == ["passed", outcome, "passed"]
+    assert verdict.reward == pytest.approx(2 / 3)
+
+
+def test_test_variables_survive_a_fresh_candidate(judge: Judge) -> None:
+    """What tests imported and assigned is theirs; only the completion's state is lost."""
+    tests = ("import math\nxs = [f(4)]", "f(0)", "assert math.sqrt(xs[0]) == 2", "assert f(3) == 3")
+
+    assert _outcomes(judge(_LOOP, tests=tests, limits={"wall_s": 0.5})) == ["passed", "timeout", "passed", "passed"]
+
+
+def test_after_three_cut_tests_the_rest_is_not_run(judge: Judge) -> None:
+    """`max_limit_hits` bounds what an endless loop can cost."""
+    verdict = judge(_LOOP, tests=["f(0)"] * 5 + ["f(1)"], limits={"wall_s": 0.3})
+
+    assert _outcomes(verdict) == ["timeout"] * 3 + ["failed"] * 3
+
+
+def test_the_attempts_wall_time_bounds_all_tests(judge: Judge) -> None:
+    """Tests that each keep their own limit are ended together."""
+    completion = "import time\ndef f(x):\n    time.sleep(0.4)\n    return x\n"
+    verdict = judge(completion, tests=["f(1) == 1"] * 6, limits={"attempt_wall_s": 1})
+
+    assert _outcomes(verdict) == ["passed"] * 2 + ["timeout"] * 4
+
+
+def test_stop_on_fail_runs_nothing_after_the_first_failure(judge: Judge) -> None:
+    """The rest counts as not passed."""
+    verdict = judge("def f(x): return x", tests=("f(1) == 1", "f(1) == 2", "f(1) == 1"), limits={"stop_on_fail": True})
+
+    assert _outcomes(verdict) == ["passed", "failed", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("completion", "outcome"),
+    [
+        ("while True: pass", "timeout"),
+        ("import os; os._exit(0)", "runtime_error"),
+        ("xs = []\nwhile True: xs.append(bytearray(1_000_000))", "memory_exceeded"),
+        ("def f(:", "compile_error"),
+        ("", "no_answer"),
+    ],
+)
+def test_a_completion_that_cannot_be_loaded_fails_every_test(judge: Judge, completion: str, outcome: str) -> None:
+    """Loading is timed like a test and tried once."""
+    verdict = judge(completion, tests=_THREE, entry_point="f", limits={"wall_s": 1, "memory_mb": 128})
+
+    assert (verdict.outcome, verdict.reward, _outcomes(verdict)) == (outcome, 0.0, [outcome] * 3)
+
+
+def test_a_test_that_never_ends_by_itself_is_cut(judge: Judge) -> None:
+    """A loop in the test that the completion keeps going is the attempt's fault, and the next test still runs."""
+    verdict = judge(
+        "def f(): return False", tests=("while not f(): pass", "f() is False"), limits={"cpu_s": 1, "attempt_wall_s": 5}
+    )
+
+    assert verdict.reward == 0.0 or _outcomes(verdict) == ["timeout", "passed"]
+    assert verdict.outcome is Outcome.TIMEOUT
+
+
+def test_a_missing_package_is_flagged(judge: Judge) -> None:
+    """It is the completion's fault, and can be told from others."""
+    verdict = judge("import no_such_package\ndef f(x): return x", tests=_THREE)
+
+    assert (verdict.outcome, verdict.reward, verdict.flags) == (Outcome.RUNTIME_ERROR, 0.0, ("missing_module",))
+
+
+def test_forbidden_names_cost_everything(judge: Judge) -> None:
+    """The program is not run."""
+    verdict = judge("import os\ndef f(x): return x", tests=_THREE, forbid=["os"])
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.VIOLATION, 0.0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"tests": []},
+        {"cases": []},
+        {"tests": ["f(1"]},
+        {"tests": ["import nosuch"]},
+        {"tests": ["f(1)"], "prompt": "import nosuch\n\ndef f(x):\n    '''doc'''\n"},
+        {"test_code": "def verify(c): ..."},
+        {"test_file": "import solution\n"},
+        {"test_file": "import nosuch\n\ndef test_a(): ...\n"},
+        {"test_file": "import pytest\n@pytest.mark.skip\ndef test_a(): ...\n"},
+        {"test_file": "def test_a(:\n"},
+        {"cases": [{"stdin": "", "stdout": ""}], "checker": "def verify(): ..."},
+        {"tests": ["f(1)"], "prompt": "while True: x = 1\n", "style": "expr"},
+    ],
+)
+def test_faults_of_the_task_are_no_reward(judge: Judge, fields: dict[str, object]) -> None:
+    """They are found before the completion is judged."""
+    with pytest.raises(TaskFault):
+        judge("def f(x): return x", **fields)
+
+
+_FILE = """
+import pytest
+from solution import add
+
+
+@pytest.fixture
+def two():
+    return 2
+
+
+@pytest.mark.parametrize('n', [1, 2])
+def test_n(n, two):
+    assert add(n, two) == n + 2
+
+
+@pytest.mark.skip
+def test_skipped(): ...
+
+
+@pytest.mark.xfail
+def test_expected_failure():
+    assert add(1, 1) == 3
+
+
+def test_output(capsys):
+    add(5, 5)
+    assert capsys.readouterr().out == 'adding\\n'
+
+
+class TestError:
+    def test_raises(self):
+        with pytest.raises(TypeError):
+            add('a', 1)
+"""
+_ADD = "def add(a, b):\n    print('adding')\n    return a + b\n"
+
+
+def test_a_pytest_file_is_judged_by_items(judge: Judge) -> None:
+    """Items that skip or xfail themselves do not count; names are those of pytest."""
+    verdict = judge(_ADD, test_file=_FILE)
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.PASSED, 1.0)
+    assert [test.name for test in verdict.tests] == ["test_n[1]", "test_n[2]", "test_output", "TestError::test_raises"]
+
+
+@pytest.mark.parametrize(
+    "raised",
+    ["__import__('pytest').skip('no')", "__import__('pytest').exit('no', 0)", "__import__('pytest').xfail('no')"],
+)
+def test_a_completion_cannot_skip_its_tests(judge: Judge, raised: str) -> None:
+    """pytest's own exceptions, raised by the completion, are errors."""
+    verdict = judge(f"def add(a, b):\n    {raised}\n", test_file=_FILE)
+
+    assert verdict.reward == 0.0
+
+
+def test_an_item_that_ends_the_candidate_costs_only_itself(judge: Judge) -> None:
+    """The file is imported afresh for the items after it."""
+    file = (
+        "from solution import f\ndef test_a(): assert f(1) == 1\ndef test_b(): f(0)\ndef test_c(): assert f(2) == 2\n"
+    )
+
+    assert _outcomes(judge(_LOOP, test_file=file, limits={"wall_s": 0.5})) == ["passed", "timeout", "passed"]
+
+
+@pytest.mark.parametrize(
+    ("file", "completion"),
+    [
+        ("from solution import sub\ndef test_a(): ...\n", _ADD),
+        ("from solution import add\nX = add(1, 'a')\ndef test_a(): ...\n", _ADD),
+        ("import solution.part\ndef test_a(): ...\n", _ADD),
+        ("import solution\nassert solution.add(1, 1) == 3\ndef test_a(): ...\n", _ADD),
+    ],
+)
+def test_an_import_that_fails_over_the_completion_is_its_fault(judge: Judge, file: str, completion: str) -> None:
+    """A name it lacks, or a call that raises while the file is imported."""
+    verdict = judge(completion, test_file=file)
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.RUNTIME_ERROR, 0.0)
+
+
+def test_patching_tests_run_shared_and_flagged(judge: Judge) -> None:
+    """They cannot be split from the module under test."""
+    file = (
+        "import solution\nfrom unittest.mock import patch\n"
+        "def test_a():\n    with patch('solution.g', lambda: 5):\n        assert solution.f() == 5\n"
+    )
+    verdict = judge("def g(): return 1\ndef f(): return g()", test_file=file)
+
+    assert (verdict.reward, verdict.flags) == (1.0, ("shared_oracle",))
+
+
+def test_a_gold_that_only_passes_shared_makes_the_task_shared(judge: Judge) -> None:
+    """What the list of needs does not foresee, the gold shows; the next completion is judged the same way."""
+    gold = "import gc\nLEVEL = gc.get_threshold()\ndef f(): return gc.get_threshold()[0]\n"
+    fields = {"tests": ("import gc\ngc.set_threshold(123)\nassert f() == 123",), "gold": gold}
+    first = judge(gold, **fields)
+    second = judge("def f(): return 123", **fields)
+    third = judge("def f(): return 1", **fields)
+
+    assert [verdict.flags for verdict in (first, second, third)] == [("shared_oracle",)] * 3
+    assert [verdict.reward for verdict in (first, second, third)] == [1.0, 1.0, 0.0]
+
+
+def test_shared_mode_keeps_the_rules(judge: Judge) -> None:
+    """Limits per test, fresh processes and exits work as in split mode."""
+    completion = "import os\ndef f(x):\n    if x == 0: os._exit(0)\n    while x == 3: pass\n    return x\n"
+    verdict = judge(completion, tests=("f(1) == 1", "f(0)", "f(3)", "f(2) == 2"), oracle="shared", limits={"wall_s": 1})
+
+    assert _outcomes(verdict) == ["passed", "runtime_error", "timeout", "passed"]
+
+
+_CHECKER = """
+def check(stdin, expected, output):
+    numbers = [int(part) for part in output.split()]
+    if not numbers:
+        return False, 'nothing'
+    if numbers[0] == 77:
+        while True: pass
+    return 0.5 if numbers[0] == 1 else sum(numbers) == int(stdin)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "reward"),
+    [
+        ("n = int(input())\nprint(n - 3, 3)", 1.0),
+        ("print(1)", 0.5),
+        ("print('x')", 0.0),
+        ("print()", 0.0),
+        ("n = int(input())\nprint(77 if n == 10 else n)", 0.5),
+        ("raise SystemExit(1)", 0.0),
+    ],
+)
+def test_a_checker_judges_outputs(judge: Judge, program: str, reward: float) -> None:
+    """Several right answers, partial scores; what the checker cannot read it does not accept."""
+    cases = [{"stdin": "10", "stdout": ""}, {"stdin": "20", "stdout": ""}]
+    verdict = judge(program, cases=cases, checker=_CHECKER, limits={"cpu_s": 1})
+
+    assert verdict.reward == reward
+
+
+def test_weights_count_tests_differently(judge: Judge) -> None:
+    """`scoring: weighted` with one weight per test."""
+    verdict = judge("def f(x): return 1", tests=_THREE, scoring="weighted", weights=[3, 1, 0])
+
+    assert verdict.reward == 0.75
