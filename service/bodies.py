@@ -23,6 +23,7 @@ from assay.errors import InvalidRequest, TooLarge, UnsupportedMedia
 _BLANK = re.compile(r"[ \t\n\r]*")
 _READ_BYTES = 1 << 20
 _ZSTD_WINDOW_BYTES = 1 << 27
+_ZSTD_STEP_BYTES = 1024  # of input; four bytes may unpack to 128 kB
 _LISTS = frozenset({"tasks", "attempts"})
 _JSON_TYPES = frozenset({"application/json", "text/json"})
 _NDJSON_TYPES = frozenset(
@@ -83,18 +84,40 @@ def inflate(raw: bytes, encoding: str | None, limit_bytes: int) -> bytes:
     name = (encoding or "identity").strip().lower()
     if name == "identity":
         return raw
-    reader: Any  # the two readers share no type
-    if name in ("gzip", "x-gzip"):
-        reader = gzip.GzipFile(fileobj=io.BytesIO(raw))
-    elif name == "zstd":
-        decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
-        reader = decompressor.stream_reader(raw, read_across_frames=True)
-    else:
+    if name not in ("gzip", "x-gzip", "zstd"):
         raise UnsupportedMedia(f"cannot undo Content-Encoding {name}", fix="send gzip, zstd or an uncompressed body")
+    pieces = _unpack_zstd(raw) if name == "zstd" else _unpack_gzip(raw)
+    parts: list[bytes] = []
+    size = 0
     try:
-        return _read_bounded(reader, limit_bytes)
+        for piece in pieces:
+            size += len(piece)
+            if size > limit_bytes:
+                raise _too_large(limit_bytes)
+            parts.append(piece)
     except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
         raise InvalidRequest(f"the body is not valid {name}: {error}", fix="compress it again") from error
+    return b"".join(parts)
+
+
+def _unpack_gzip(raw: bytes) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=io.BytesIO(raw)) as reader:
+        while piece := reader.read(_READ_BYTES):
+            yield piece
+
+
+def _unpack_zstd(raw: bytes) -> Iterator[bytes]:
+    """Yield what the frames hold. zstandard's own reader takes a cut frame for the end of the data."""
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+    rest = memoryview(raw)
+    while rest:
+        frame = decompressor.decompressobj()
+        while not frame.eof:
+            if not rest:
+                raise EOFError("the last frame is cut")
+            yield frame.decompress(rest[:_ZSTD_STEP_BYTES])
+            rest = rest[_ZSTD_STEP_BYTES:]
+        rest = memoryview(frame.unused_data + bytes(rest)) if frame.unused_data else rest
 
 
 def walk(data: bytes) -> Iterator[Part]:
@@ -194,17 +217,6 @@ def _decode(data: bytes) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
-
-
-def _read_bounded(reader: Any, limit_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while part := reader.read(_READ_BYTES):
-        size += len(part)
-        if size > limit_bytes:
-            raise _too_large(limit_bytes)
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _too_large(limit_bytes: int) -> TooLarge:

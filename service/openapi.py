@@ -3,7 +3,7 @@
 import sys
 from typing import Any  # Any: an OpenAPI document is JSON
 
-import yaml
+import yaml  # type: ignore[import-untyped]  # its stubs are one more package to keep
 
 from assay.service.api import create_app
 from assay.service.assembly import Assembler

@@ -107,7 +107,9 @@ SCORE_BODY = _body(
     ("application/json", {"anyOf": [_ref("Batch"), _ref("Pair")]}), ("application/x-ndjson", _ref("Line"))
 )
 TASK_BODY = _body(("application/json", _ref("Task")))
-TASKS_BODY = _body(("application/x-ndjson", _TASK), ("application/json", _object(["tasks"], tasks=_list(_TASK))))
+TASKS_BODY = _body(
+    ("application/x-ndjson", _ref("Task")), ("application/json", _object(["tasks"], tasks=_list(_ref("Task"))))
+)
 CANCEL_BODY = _body(
     (
         "application/json",

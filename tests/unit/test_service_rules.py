@@ -1,0 +1,155 @@
+"""Small rules of the service: problems, exposure, telemetry, memory of verdicts, admission in other orders."""
+
+import json
+
+import pytest
+from pydantic import SecretStr
+
+from assay.errors import InfraFault, InvalidRequest, QueueFull, Unauthorized
+from assay.outcomes import Outcome
+from assay.schema import Verdict
+from assay.service.admission import Draft, Submission, read_submission
+from assay.service.bodies import Kind
+from assay.service.chunks import TaskRef
+from assay.service.fakes import EchoTask, fake_registry
+from assay.service.problems import of_error
+from assay.service.serve import check_exposure
+from assay.service.telemetry import Gauges, render
+from assay.service.verdict_cache import VerdictCache
+from assay.settings import Settings
+from assay.verifiers.evaluate import Evaluation
+
+TASK = EchoTask(id="t", tests=("a",))
+
+
+def evaluation(outcome: Outcome, stdout: str = "") -> Evaluation:
+    """An evaluation with an outcome."""
+    return Evaluation(Verdict(outcome=outcome, reward=0.0, stdout=stdout), 1.5, "fake", "1")
+
+
+def read(body: bytes, stored: dict[str, TaskRef] | None = None) -> Submission:
+    """Read a JSON batch with some stored tasks."""
+    draft = Draft(fake_registry(), Settings())
+    known = stored or {}
+    return read_submission(body, Kind.JSON, {}, draft, lambda ids: {one: known[one] for one in ids if one in known})
+
+
+def test_problems_tell_status_path_fix_and_headers() -> None:
+    """Refusals keep their path and fix; a full queue says when to come again; a key is asked for as Bearer."""
+    problem = of_error(InvalidRequest("bad", path="a[0]", fix="mend it"))
+
+    assert problem.body() == (
+        '{"type":"urn:assay:problem:invalid-request","title":"Unprocessable Entity","status":422,'
+        '"detail":"bad","path":"a[0]","fix":"mend it"}'
+    )
+    assert of_error(QueueFull("full", retry_after_s=7)).headers == {"Retry-After": "7"}
+    assert of_error(Unauthorized("no")).headers == {"WWW-Authenticate": "Bearer"}
+    assert of_error(InfraFault("down")).status == 503
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_no_service_beyond_loopback_without_keys(host: str) -> None:
+    """Without keys the service is not offered to other machines."""
+    with pytest.raises(InvalidRequest, match="without keys"):
+        check_exposure(Settings(host=host))
+
+    check_exposure(Settings(host=host, api_keys=(SecretStr("k"),)))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.9.1", "::1", "localhost"])
+def test_loopback_needs_no_keys(host: str) -> None:
+    """On loopback a service may run without keys."""
+    check_exposure(Settings(host=host))
+
+
+def test_metrics_are_cumulative_histograms_and_counters() -> None:
+    """Buckets count all that is not larger; outcomes carry verifier and outcome."""
+    counters = {
+        b"outcome:python:passed": b"3",
+        b"run_s:bucket:0": b"1",
+        b"run_s:bucket:2": b"2",
+        b"run_s:count": b"3",
+        b"run_s:sum": b"0.04",
+    }
+
+    text = render(counters, Gauges(5, {"assay-batch+0": 2}, 1, 4)).decode()
+
+    assert 'assay_results_total{outcome="passed",verifier="python"} 3.0' in text
+    assert 'assay_run_seconds_bucket{le="0.01"} 1.0' in text
+    assert 'assay_run_seconds_bucket{le="0.02"} 3.0' in text
+    assert "assay_run_seconds_count 3.0" in text
+    assert 'assay_queue_chunks{lane="assay-batch+0"} 2.0' in text
+
+
+@pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.COMPILE_ERROR, Outcome.NO_ANSWER])
+def test_repeatable_verdicts_are_remembered(outcome: Outcome) -> None:
+    """What cannot depend on the machine's load is remembered, with no run time of its own."""
+    cache = VerdictCache()
+
+    cache.learn(TASK, "x", evaluation(outcome))
+
+    known = cache.recall(TASK, "x")
+    assert known is not None
+    assert (known.verdict.outcome, known.run_s) == (outcome, 0.0)
+    assert cache.recall(TASK, "y") is None
+
+
+@pytest.mark.parametrize(
+    "outcome", [Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED, Outcome.INFRA_ERROR, Outcome.TASK_ERROR, Outcome.CANCELLED]
+)
+def test_what_may_differ_next_time_is_not_remembered(outcome: Outcome) -> None:
+    """Limits, faults and cancellations are judged again."""
+    cache = VerdictCache()
+
+    cache.learn(TASK, "x", evaluation(outcome))
+
+    assert cache.recall(TASK, "x") is None
+
+
+def test_the_memory_of_verdicts_is_bounded() -> None:
+    """The verdict that was not asked for longest is forgotten first; large outputs are not kept at all."""
+    cache = VerdictCache(capacity=2)
+    for completion in ("a", "b", "a", "c"):
+        if cache.recall(TASK, completion) is None:
+            cache.learn(TASK, completion, evaluation(Outcome.FAILED))
+    cache.learn(TASK, "big", evaluation(Outcome.FAILED, stdout="x" * 30_000))
+
+    assert [cache.recall(TASK, one) is not None for one in ("a", "b", "c", "big")] == [True, False, True, False]
+
+
+def test_attempts_may_stand_before_their_tasks() -> None:
+    """The order of the fields of a JSON object does not matter."""
+    body = (
+        b'{"attempts": [{"task_id": "t", "completion": "x"}], "tasks": [{"id": "t", "verifier": "echo", "tests": []}]}'
+    )
+
+    submission = read(body)
+
+    assert submission.entries[0].task.verifier == "echo"
+    assert all(submission.documents.values())
+
+
+def test_a_task_that_came_along_wins_over_a_stored_one() -> None:
+    """An id means the stored task only where the request brings none."""
+    stored = {name: TaskRef(name, f"key-{name}", "c", "echo") for name in ("t", "u")}
+    body = (
+        b'{"tasks": [{"id": "t", "verifier": "echo", "tests": []}],'
+        b' "attempts": [{"task_id": "t", "completion": ""}, {"task_id": "u", "completion": ""}]}'
+    )
+
+    submission = read(body, stored)
+
+    assert submission.entries[0].task.key != "key-t"
+    assert submission.entries[1].task == stored["u"]
+    assert submission.documents["key-u"] == b""
+
+
+def test_labels_count_per_task() -> None:
+    """The default label is the index among the task's attempts, labelled ones included."""
+    attempts = [{"task_id": task_id, "completion": ""} for task_id in ("a", "b", "a", "a")]
+    attempts[2]["attempt"] = "9"
+    stored = {name: TaskRef(name, name, "c", "echo") for name in "ab"}
+
+    submission = read(json.dumps({"attempts": attempts}).encode(), stored)
+
+    assert [entry.label for entry in submission.entries] == ["0", "0", "9", "2"]

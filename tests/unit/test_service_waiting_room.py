@@ -1,0 +1,92 @@
+"""The waiting room: who is next, and who is no longer wanted."""
+
+from assay.service.chunks import Entry, Member, TaskRef, Terms
+from assay.service.fakes import EchoTask
+from assay.service.queue import Claim, Lane
+from assay.service.waiting_room import Held, WaitingRoom, Work
+
+TASK = EchoTask(id="t", tests=("a",))
+
+
+def work(index: int, *, interactive: bool = False, priority: int = 0, deadline: float | None = None) -> Work:
+    """A piece of work in some lane."""
+    claim = Claim(Lane(interactive, priority), "chunk", 1, b"")
+    entry = Entry(index, str(index), TaskRef("t", "k", "c", "echo"), "g", "")
+    return Work(Held(claim, frozenset({"b"}), 1), Member(Terms("b", 0.0, deadline), entry), TASK)
+
+
+def taken(room: WaitingRoom) -> int:
+    """The index of what comes next."""
+    next_work = room.take()
+    assert next_work is not None
+    return next_work.member.entry.index
+
+
+def test_interactive_work_comes_first_then_priority_then_order() -> None:
+    """Somebody who waits on the line is served first; batches by priority; equals first come first served."""
+    room = WaitingRoom(8)
+    room.add([work(0), work(1), work(2, priority=3), work(3, interactive=True), work(4, priority=-1)])
+
+    assert [taken(room) for _ in range(5)] == [3, 2, 0, 1, 4]
+
+
+def test_batches_leave_slots_for_interactive_work() -> None:
+    """With all batch slots busy, batch work is not handed out, interactive work is."""
+    room = WaitingRoom(4)
+    room.add([work(index) for index in range(4)])
+    running = [taken(room) for _ in range(3)]
+    room.add([work(9, interactive=True)])
+
+    assert running == [0, 1, 2]
+    assert taken(room) == 9
+
+
+def test_a_single_slot_serves_both() -> None:
+    """With one slot there is no share to reserve."""
+    room = WaitingRoom(1)
+    room.add([work(0)])
+
+    assert taken(room) == 0
+
+
+def test_a_full_room_wants_only_what_is_more_urgent() -> None:
+    """Once enough waits, chunks are left to other workers, except from lanes above all that waits."""
+    room = WaitingRoom(4)
+    room.add([work(index, priority=1) for index in range(3)])
+    lanes = [Lane(True, 0), Lane(False, 2), Lane(False, 1), Lane(False, 0)]
+
+    assert room.wanted(lanes) == [Lane(True, 0), Lane(False, 2)]
+
+
+def test_cancelling_reaches_work_wherever_it_is() -> None:
+    """Waiting, running and not yet arrived attempts are cancelled; others are not."""
+    room = WaitingRoom(4)
+    works = [work(index) for index in range(4)]
+    room.add(works[:3])
+    room.take()
+
+    room.cancel([("b", 0), ("b", 1), ("b", 3)])
+    room.add(works[3:])
+
+    assert [one.token.cancelled for one in works] == [True, True, False, True]
+
+
+def test_late_work_is_taken_out() -> None:
+    """Waiting work whose deadline has passed is removed and returned; the rest stays."""
+    room = WaitingRoom(4)
+    room.add([work(0, deadline=10.0), work(1, deadline=30.0), work(2)])
+
+    late = room.take_late(now=20.0)
+
+    assert [one.member.entry.index for one in late] == [0]
+    assert [taken(room), taken(room)] == [1, 2]
+
+
+def test_a_closed_room_starts_nothing() -> None:
+    """After closing, slots are sent home though work waits."""
+    room = WaitingRoom(4)
+    room.add([work(0)])
+
+    room.close()
+
+    assert room.take() is None
