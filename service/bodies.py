@@ -109,15 +109,17 @@ def _unpack_gzip(raw: bytes) -> Iterator[bytes]:
 def _unpack_zstd(raw: bytes) -> Iterator[bytes]:
     """Yield what the frames hold. zstandard's own reader takes a cut frame for the end of the data."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
-    rest = memoryview(raw)
-    while rest:
+    view = memoryview(raw)
+    at = 0
+    while at < len(view):
         frame = decompressor.decompressobj()
         while not frame.eof:
-            if not rest:
+            if at >= len(view):
                 raise EOFError("the last frame is cut")
-            yield frame.decompress(rest[:_ZSTD_STEP_BYTES])
-            rest = rest[_ZSTD_STEP_BYTES:]
-        rest = memoryview(frame.unused_data + bytes(rest)) if frame.unused_data else rest
+            step = view[at : at + _ZSTD_STEP_BYTES]
+            yield frame.decompress(step)
+            at += len(step)
+        at -= len(frame.unused_data)
 
 
 def walk(data: bytes) -> Iterator[Part]:
