@@ -15,7 +15,7 @@ from assay.verifiers.stdio import Judged
 
 _PROGRAM = "assay.verifiers.checker_program"
 _POLL_S = 30.0
-_LEAST = {"memory_mb": 512, "cpu_s": 10.0, "wall_s": 10.0}
+_LEAST = {"memory_mb": 512, "cpu_s": 2.0, "wall_s": 2.0}
 
 
 def check_outputs(

@@ -20,9 +20,10 @@ _ORACLE = "assay.verifiers.split.oracle"
 _CANDIDATE = "assay.verifiers.split.candidate"
 _SHARED = "assay.verifiers.split.shared"
 _NONCE_BYTES = 16
-_END_S = 5.0  # how long a candidate that closed its link may take to end before it is killed
-_ORACLE_LEAST = {"memory_mb": 512, "cpu_s": 20.0, "processes": 64, "disk_mb": 64, "files": 256}
-_SET_UP_S = 60.0  # wall seconds that tests may take before the first of them begins
+_END_S = 1.0  # how long a candidate that closed its link may take to end before it is killed
+_KILL_S = 10.0  # how long a killed one may take
+_ORACLE_LEAST = {"memory_mb": 512, "cpu_s": 10.0, "processes": 64, "disk_mb": 64, "files": 256}
+_SET_UP_S = 20.0  # wall seconds that tests may take before the first of them begins
 _KEPT_OUTPUT = 1 << 16  # bytes of output kept of each candidate
 
 
@@ -108,11 +109,11 @@ class Cast:
 
     def await_candidate(self) -> tuple[Exit | None, Outcome | None]:
         """Return how the candidate ended; None if it had to be killed although it could have gone on."""
-        self._await(self._candidate, _END_S)
+        self._await(self._candidate, _END_S if self._candidate.cut_by is None else _KILL_S)
         exit_ = self._candidate.exit
         if exit_ is None:
             self._candidate.kill()
-            self._await(self._candidate, _END_S)
+            self._await(self._candidate, _KILL_S)
         return exit_, self._candidate.cut_by
 
     def recast(self, answer: Answer) -> None:
@@ -140,7 +141,7 @@ class Cast:
         """End everything and return `trace` with what the candidates left behind. Idempotent."""
         for child in (self._candidate, self._reporter):
             child.kill()
-            self._await(child, _END_S)
+            self._await(child, _KILL_S)
         for sock in (self._report, self._passing):
             if sock is not None:
                 sock.close()
