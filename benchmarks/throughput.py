@@ -44,8 +44,9 @@ def main() -> None:
         idle_mb = service.pss_mb()
         through_http(client, workload, SLOTS * 4)  # warm interpreters start with the first attempts
         rates = _rounds(client, workload, arguments)
-        figures = {**rates, **latency(client, workload, arguments.calls), **memory(service, idle_mb)}
-        figures["accept_10000_s"] = acceptance_s(service, client, workload, 10_000)
+        figures: dict[str, float] = {**rates, **latency(client, workload, arguments.calls), **memory(service, idle_mb)}
+        accepted_s = acceptance_s(service, client, workload, arguments.batch)
+        figures |= {"batch_attempts": arguments.batch, "batch_accepted_s": accepted_s}
     _print_tail(figures)
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
@@ -139,7 +140,10 @@ def _print_tail(figures: Mapping[str, float]) -> None:
         f"memory (PSS, whole service): {figures['pss_fresh_mb']:.0f} MB before the first attempt, "
         f"{figures['pss_idle_mb']:.0f} MB idle after {CORES} cores' work (at most 400)"
     )
-    print(f"10,000 attempts accepted in {figures['accept_10000_s']:.2f} s (at most 2)")
+    print(
+        f"{figures['batch_attempts']:,} attempts accepted in {figures['batch_accepted_s']:.2f} s "
+        "(10,000 in at most 2 s)"
+    )
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -153,6 +157,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--attempts", type=int, default=492, help="attempts a round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=200, help="one-attempt scores for the latency")
+    parser.add_argument("--batch", type=int, default=10_000, help="attempts of the batch whose acceptance is timed")
     parser.add_argument("--humaneval", type=Path, default=DEFAULT_FILE)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     return parser.parse_args()

@@ -1,0 +1,44 @@
+"""The benchmarks run to their end on the worked example, and print what they promise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+pytestmark = [pytest.mark.jail, pytest.mark.redis]
+
+
+def run(program: str, *arguments: str | Path) -> str:
+    """Run one benchmark without HumanEval and return what it printed."""
+    command = [sys.executable, BENCHMARKS / program, "--humaneval", "nowhere", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_throughput_measures_all_three_ways(isolation: None, tmp_path: Path) -> None:
+    """Rates, ratios, latency, memory and acceptance are all there and positive."""
+    del isolation
+    file = tmp_path / "figures.json"
+
+    printed = run("throughput.py", "--attempts", "8", "--rounds", "1", "--calls", "4", "--batch", "50", "--json", file)
+
+    figures = json.loads(file.read_text())
+    assert {"http_per_s", "fork_per_s", "spawn_per_s", "http_to_fork", "http_to_spawn"} <= figures.keys()
+    assert all(value > 0 for value in figures.values())
+    assert "python -c pass" in printed
+
+
+def test_loops_measures_both(isolation: None) -> None:
+    """The batch with endless loops and the callers at once are measured, with no unexpected outcome."""
+    del isolation
+
+    printed = run("loops.py", "--attempts", "20", "--callers", "10")
+
+    assert "20 attempts, 1 endless" in printed
+    assert "10 callers at once: all answered" in printed
+    assert "unexpected" not in printed
