@@ -1,0 +1,76 @@
+"""What the service must bear: large batches, a thousand callers, loops among short attempts."""
+
+import asyncio
+import json
+import time
+
+import httpx
+from batches import Document, assert_exactly_once, batch, echo_task, follow, order, submit
+
+CALLS = 1_000
+
+
+def padded(count: int) -> Document:
+    """A batch of attempts of realistic size over 164 tasks."""
+    return batch(count, lambda i: order(pad="x" * 500, mark=i), tasks=164)
+
+
+def test_ten_thousand_attempts_are_accepted_in_under_two_seconds(http: httpx.Client) -> None:
+    """Acceptance of a batch of 10,000 takes less than 2 s, and every attempt gets its result."""
+    body = json.dumps(padded(10_000)).encode()
+
+    started = time.monotonic()
+    answer = http.post("/v1/batches", content=body, headers={"content-type": "application/json"})
+    took_s = time.monotonic() - started
+
+    assert answer.json()["total"] == 10_000
+    assert took_s < 2.0
+    assert_exactly_once(follow(http, answer.json()["batch_id"]), 10_000)
+
+
+def test_a_thousand_callers_are_answered_fairly(service_url: str) -> None:
+    """A thousand concurrent scores are all answered, the slowest hardly later than the queue's length demands."""
+
+    async def call(host: str, port: int, number: int) -> float:
+        body = json.dumps({"task": echo_task(), "completion": order("failed", mark=number)}).encode()
+        head = b"POST /v1/score HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+        started = time.monotonic()
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(head + body)
+        answer = await reader.read()
+        writer.close()
+        assert answer.startswith(b"HTTP/1.1 200"), answer[:200]
+        return time.monotonic() - started
+
+    async def call_all() -> list[float]:
+        host, port = service_url.removeprefix("http://").split(":")
+        return await asyncio.gather(*(call(host, int(port), number) for number in range(CALLS)))
+
+    started = time.monotonic()
+    latencies = sorted(asyncio.run(call_all()))
+    throughput = CALLS / (time.monotonic() - started)
+
+    assert latencies[int(CALLS * 0.99)] <= 1.5 * CALLS / throughput
+
+
+def test_loops_hold_nobody_up(http: httpx.Client) -> None:
+    """With every twentieth attempt slow, the others are done in the time they need plus what the slow ones cost."""
+    slots, slow_s, count = 3, 0.5, 400
+    document = batch(count, lambda i: order(sleep_s=slow_s if i % 20 == 0 else 0.001, mark=i), tasks=20)
+
+    started = time.monotonic()
+    lines = follow(http, submit(http, {**document, "options": {"cache": False}}))
+    took_s = time.monotonic() - started
+
+    assert_exactly_once(lines, count)
+    work_s = (count // 20 * slow_s + count * 0.001) / slots
+    assert took_s < 1.5 * work_s + 2.0
+
+
+def test_large_and_many_results_are_followed_to_the_end(http: httpx.Client) -> None:
+    """A follower gets every line of a batch that is archived while it reads."""
+    document = batch(6_000, lambda i: order("failed", mark=i, stdout="x" * 300), tasks=10)
+
+    lines = follow(http, submit(http, document))
+
+    assert_exactly_once(lines, 6_000)
