@@ -1,0 +1,48 @@
+"""Scripts can be run, and the lock covers what pyproject.toml asks for."""
+
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = [*sorted((ROOT / "script").iterdir()), ROOT / ".ci" / "run"]
+
+
+def normalised(requirement: str) -> str:
+    """The name of a requirement as package indexes compare it."""
+    name = re.split(r"[^A-Za-z0-9._-]", requirement.strip(), maxsplit=1)[0]
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_parse_and_may_be_executed(script: Path) -> None:
+    """Every script is a POSIX shell program with its permission set."""
+    assert os.access(script, os.X_OK)
+    assert script.read_text(encoding="utf-8").startswith("#!/bin/sh\n")
+    assert subprocess.run(["sh", "-n", script]).returncode == 0
+
+
+def test_the_lock_pins_everything_that_is_asked_for() -> None:
+    """Each direct dependency has one exact version."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    asked = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    wanted = {normalised(one) for one in asked} - {"assay"}
+
+    lines = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")]
+    pinned = {normalised(line) for line in lines if "==" in line}
+
+    assert wanted - pinned == set()
+    assert len(pinned) == len(lines)
+
+
+def test_ci_runs_script_test_and_lets_nothing_be_skipped() -> None:
+    """.ci/run ends with script/test, and requires Redis and the jail."""
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()
+
+    assert lines[-1] == "script/test"
+    assert any("ASSAY_REQUIRE=redis,jail" in line for line in lines)
