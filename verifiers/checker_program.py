@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import sys
+from typing import Any  # a checker returns anything
 
 import msgpack
 
@@ -34,7 +35,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
 
     random.seed(0)
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
-    namespace: dict[str, object] = {"__name__": "checker", **TYPING_NAMES}
+    namespace: dict[str, Any] = {"__name__": "checker", **TYPING_NAMES}
     try:
         exec(compile(source, "<checker>", "exec", dont_inherit=True, optimize=0), namespace)
     except BaseException as error:  # noqa: BLE001 - the task's own code may raise anything
@@ -56,14 +57,14 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     return 0
 
 
-def read_answer(answer: object) -> tuple[Outcome, str]:
+def read_answer(answer: Any) -> tuple[Outcome, str]:
     """Return outcome and message of what a checker returned: a bool, a score, or (bool or score, text)."""
     note = ""
     if isinstance(answer, tuple) and len(answer) == 2:
         answer, note = answer[0], str(answer[1])
     if answer is None:
         return Outcome.FAILED, "the checker returned None"
-    score = float(answer)  # type: ignore[arg-type]  # what cannot be a number raises, and is not accepted
+    score = float(answer)  # what cannot be a number raises, and is not accepted
     if not math.isfinite(score) or score <= 0.0:
         return Outcome.FAILED, note
     if score >= 1.0:

@@ -20,7 +20,7 @@ def derive_entry(prompt: str, tests: Sequence[str], signature: str) -> str:
     themselves, the prompt's own names first; else the last one that the prompt defines or writes as a call.
     """
     if match := re.match(r"\s*(?:(?:async\s+)?def\s+)?([^\W\d]\w*)\s*\(", signature):
-        return match.group(1)
+        return str(match.group(1))
     called: Counter[str] = Counter()
     defined = {name for test in tests for name in _DEFINITION.findall(test)}
     for test in tests:
@@ -29,8 +29,8 @@ def derive_entry(prompt: str, tests: Sequence[str], signature: str) -> str:
     in_prompt = [*_DEFINITION.findall(prompt), *_CALL.findall(prompt)]
     if wanted:
         return max(wanted, key=lambda name: (name in in_prompt, called[name]))
-    last = [name for name in in_prompt if name not in _NOT_ENTRIES]
-    return (_DEFINITION.findall(prompt) or last or [""])[-1]
+    candidates: list[str] = _DEFINITION.findall(prompt) or [name for name in in_prompt if name not in _NOT_ENTRIES]
+    return candidates[-1] if candidates else ""
 
 
 def imported_names(source: str, module: str) -> tuple[str, ...]:

@@ -22,6 +22,11 @@ from assay.verifiers.split.loading import build, unpack_sources
 STARTED = b"started"
 _OWN_FRAMES = 30  # frames of ours below the program's; it is to have the usual 1,000 above them
 _LONGEST = 2000
+_STREAMS = (
+    (0, "stdin", "r", "surrogateescape"),
+    (1, "stdout", "w", "surrogateescape"),
+    (2, "stderr", "w", "backslashreplace"),
+)
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
@@ -52,9 +57,10 @@ def _prepare(program: Program, path: str, payload: bytes) -> None:
     sys.path.insert(0, os.path.dirname(path))
     sys.setrecursionlimit(sys.getrecursionlimit() + _OWN_FRAMES)
     # The warm interpreter's own stream objects may hold buffers; these are as a fresh interpreter makes them.
-    sys.stdin = sys.__stdin__ = _stream(0, "r", "surrogateescape")
-    sys.stdout = sys.__stdout__ = _stream(1, "w", "surrogateescape")
-    sys.stderr = sys.__stderr__ = _stream(2, "w", "backslashreplace")
+    for fd, name, mode, errors in _STREAMS:
+        stream = _stream(fd, mode, errors)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
     if not hasattr(builtins, "exit"):
         site.setquit()
 

@@ -140,9 +140,9 @@ def _as_continuation(
     if not _is_indented(code) and not open_ended:
         return None
     if open_ended or (prompt is not None and _ends_in_stub(prompt, sources.entry)):
-        wholes, beside = (text + code, f"{text}\n{code}"), None
+        wholes, beside = [text + code, f"{text}\n{code}"], None
     else:
-        wholes, beside = (f"{_header(sources)}\n{code}",), rest
+        wholes, beside = [f"{_header(sources)}\n{code}"], rest
     for whole in wholes:
         try:
             return Program(beside, _compile(whole, filename), whole)

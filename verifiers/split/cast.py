@@ -50,19 +50,21 @@ class Cast:
         self._slot = slot
         self._casting = casting
         self._nonce = os.urandom(_NONCE_BYTES) if casting.shared else b""
-        self._report, self._passing = None, None
         self._past: list[Child] = []
-        plan = pack_plan(replace(casting.plan, start=start))
-        if casting.shared:
-            self._start_shared(plan)
-        else:
-            self._start_split(plan)
-        assert self._report is not None
+        self._report, report = socket.socketpair()
+        self._passing, passing = socket.socketpair()
         self._inbox = Inbox(self._report)
+        plan = pack_plan(replace(casting.plan, start=start))
+        try:
+            with report, passing:
+                start_both = self._start_shared if casting.shared else self._start_split
+                self._reporter, self._candidate = start_both(plan, report, passing)
+        except BaseException:
+            self._hang_up()
+            raise
 
     def listen(self, timeout_s: float) -> tuple[list[Report | Answer], bool]:
         """Return the reports that have come, and whether the reporter has ended. Raises Garbled."""
-        assert self._report is not None
         if not self._inbox.closed and self._reporter.exit is None:
             self._slot.wait((self._report,), timeout_s)
         elif self._reporter.exit is None:
@@ -73,7 +75,6 @@ class Cast:
 
     def answer(self, answer: Answer) -> None:
         """Send an answer to the oracle; one that has ended no longer needs it."""
-        assert self._report is not None
         try:
             self._report.sendall(frame(encode(answer, self._nonce)))
         except OSError:
@@ -118,7 +119,6 @@ class Cast:
 
     def recast(self, answer: Answer) -> None:
         """Start a new candidate and pass its link to the oracle, after `answer`."""
-        assert self._passing is not None
         self._past.append(self._candidate)
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -142,9 +142,7 @@ class Cast:
         for child in (self._candidate, self._reporter):
             child.kill()
             self._await(child, _KILL_S)
-        for sock in (self._report, self._passing):
-            if sock is not None:
-                sock.close()
+        self._hang_up()
         for child in (*self._past, self._candidate):
             trace = Trace(
                 (trace.stdout + child.stdout)[-_KEPT_OUTPUT:],
@@ -156,23 +154,22 @@ class Cast:
         self._past.clear()
         return trace
 
-    def _start_split(self, plan: bytes) -> None:
-        self._report, report = socket.socketpair()
-        self._passing, passing = socket.socketpair()
+    def _start_split(self, plan: bytes, report: socket.socket, passing: socket.socket) -> tuple[Child, Child]:
         link, candidate_link = socket.socketpair()
-        with report, passing, link, candidate_link:
-            self._reporter = self._launch(_ORACLE, Role.ORACLE, plan, (report, link, passing))
-            self._candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link,))
-        self._reporter.start_clock()
-        self._candidate.start_clock(wall=False)
+        with link, candidate_link:
+            reporter = self._launch(_ORACLE, Role.ORACLE, plan, (report, link, passing))
+            candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link,))
+        reporter.start_clock()
+        candidate.start_clock(wall=False)
+        return reporter, candidate
 
-    def _start_shared(self, plan: bytes) -> None:
-        self._report, report = socket.socketpair()
+    def _start_shared(self, plan: bytes, report: socket.socket, passing: socket.socket) -> tuple[Child, Child]:
+        del passing
         payload = bytes(msgpack.packb([plan, self._casting.sources]))
-        with report:
-            self._reporter = self._candidate = self._launch(_SHARED, Role.CANDIDATE, payload, (report,))
+        child = self._launch(_SHARED, Role.CANDIDATE, payload, (report,))
         self._report.sendall(self._nonce)
-        self._reporter.start_clock()
+        child.start_clock()
+        return child, child
 
     def _launch(self, program: str, role: Role, payload: bytes, socks: tuple[socket.socket, ...]) -> Child:
         limits = self._casting.limits
@@ -185,6 +182,10 @@ class Cast:
             flavour = "pytest"
         network = self._casting.surroundings.network
         return self._slot.start(Launch(role, program, payload, limits, flavour, fds, network=network))
+
+    def _hang_up(self) -> None:
+        self._report.close()
+        self._passing.close()
 
     def _await(self, child: Child, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s

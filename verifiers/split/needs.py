@@ -92,13 +92,13 @@ def _need_of_call(node: ast.Call, name: str) -> str | None:
     if not is_patch or not ({"monkeypatch", "mocker", "mock"} & set(parts)):
         return None
     first = node.args[0] if node.args else None
-    target = first.value if isinstance(first, ast.Constant) else _dotted(first, {}) if first is not None else ""
+    target = str(first.value) if isinstance(first, ast.Constant) else _dotted(first, {}) if first is not None else ""
     return None if target in _STREAMS or (target == "sys" and _patches_stream(node)) else f"{parts[-1]}() of {target}"
 
 
 def _patches_stream(node: ast.Call) -> bool:
     second = node.args[1] if len(node.args) > 1 else None
-    return isinstance(second, ast.Constant) and f"sys.{second.value}" in _STREAMS
+    return isinstance(second, ast.Constant) and f"sys.{second.value!s}" in _STREAMS
 
 
 def _need_of_target(target: ast.expr, aliases: dict[str, str]) -> str | None:

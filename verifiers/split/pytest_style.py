@@ -78,10 +78,11 @@ class _Results:
         if report.skipped or hasattr(report, "wasxfail"):
             self._counts = False
         elif report.failed and self._worst[0] is Outcome.PASSED:
-            error = call.excinfo.value if call.excinfo is not None else None
-            failed = error is None or isinstance(error, pytest.fail.Exception)
-            outcome = Outcome.FAILED if failed else outcome_of(error)
-            self._worst = (outcome, describe(error) if error is not None else str(report.longrepr)[-500:])
+            error = (
+                call.excinfo.value if call.excinfo is not None else pytest.fail.Exception(str(report.longrepr)[-500:])
+            )
+            failed = isinstance(error, pytest.fail.Exception)
+            self._worst = (Outcome.FAILED if failed else outcome_of(error), describe(error))
         return report
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
