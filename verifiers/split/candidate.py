@@ -40,7 +40,13 @@ _OURS = (
 _SHOWN = 2000  # characters of a load error
 
 
-def pin_builtins() -> None:
+def warm() -> None:
+    """Do once, in the warm interpreter, what no completion may have a hand in: pin builtins, build tables of names."""
+    _pin_builtins()
+    names.name_of(len)
+
+
+def _pin_builtins() -> None:
     """Keep the builtins for our own modules, whatever the completion puts in their place."""
     own = {name: value for name, value in vars(builtins).items() if not name.startswith("__")}
     for module in _OURS:
@@ -50,9 +56,6 @@ def pin_builtins() -> None:
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Load the completion in `payload` and serve it on `fds[0]`; return the exit code."""
-    pin_builtins()
-    operations_ready = names.name_of(len)  # builds the tables of names before anything can be patched
-    assert operations_ready == "len"
     streams = Echo()
     streams.install()
     link = Channel(socket.socket(fileno=fds[0]))

@@ -9,6 +9,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any  # cells and nodes hold values of every type
 
 from msgpack import ExtType
@@ -113,19 +114,27 @@ def _instance_node(value: Any, key: str, cell: Callable[[Any], Any]) -> list[Any
 def instance_state(value: object) -> dict[str, Any]:
     """The attributes stored in an instance itself: its dict and its slots, without running any of its code."""
     state: dict[str, Any] = {}
-    for cls in type(value).__mro__:
-        for name, member in vars(cls).items():
-            if type(member) is types.MemberDescriptorType and cls.__module__ != "builtins":
-                try:
-                    state[name] = member.__get__(value)
-                except AttributeError:  # the slot is empty
-                    continue
+    for name, member in _slots(type(value)):
+        try:
+            state[name] = member.__get__(value)
+        except AttributeError:  # the slot is empty
+            continue
     try:
         stored = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return state
     state.update({name: item for name, item in stored.items() if type(name) is str})
     return state
+
+
+@lru_cache(maxsize=1024)
+def _slots(cls: type) -> tuple[tuple[str, Any], ...]:
+    return tuple(
+        (name, member)
+        for owner in cls.__mro__
+        for name, member in vars(owner).items()
+        if type(member) is types.MemberDescriptorType and owner.__module__ != "builtins"
+    )
 
 
 def rebuild(table: Any, class_named: Callable[[str], type]) -> tuple[Any, list[Any]]:
@@ -315,6 +324,7 @@ def replace_state(target: Any, keys: Any, values: list[Any]) -> None:
     _set_state(target, keys, values)
 
 
+@lru_cache(maxsize=1024)
 def _class_attribute(cls: type, name: str) -> Any:
     for base in cls.__mro__:
         if name in vars(base):

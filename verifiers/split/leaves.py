@@ -22,6 +22,7 @@ from assay.verifiers.split.wire import Code, ProtocolError
 
 _FRACTION_BITS = 400_000  # reducing a fraction takes quadratic time
 _PATTERN_CHARS = 65_536
+_FLAGS = re.IGNORECASE | re.LOCALE | re.MULTILINE | re.DOTALL | re.UNICODE | re.VERBOSE | re.ASCII
 
 Pack = Callable[[Any], bytes]
 Unpack = Callable[[bytes], Any]
@@ -77,7 +78,10 @@ def _zone_info(key: str) -> dt.tzinfo:
 def _pattern(text: str | bytes, flags: int) -> Any:
     if len(text) > _PATTERN_CHARS:
         raise ProtocolError("a regular expression out of bounds")
-    return re.compile(text, flags & ~re.DEBUG)
+    try:
+        return re.compile(text, flags & _FLAGS)
+    except (re.error, Warning) as error:
+        raise ProtocolError(f"not a regular expression: {error}") from error
 
 
 _FORMS: Mapping[str, _Form] = {

@@ -128,7 +128,8 @@ class Standins:
         cls: Any = self._class(class_handle)
         base: Any = _plain_base(cls)
         if base is not None:
-            if type(plain) is not base:
+            kind: Any = type(plain)
+            if kind is not base:
                 raise ProtocolError(f"a {base.__name__} that is none")
             shell: Any = base.__new__(cls) if base.__name__ in MUTABLE_BASES else base.__new__(cls, plain)
             return self._remember(handle, fill(shell, plain))
