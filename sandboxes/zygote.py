@@ -44,6 +44,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _prepare(modules: Sequence[str], *, isolated: bool) -> Confinement:
     warm = [importlib.import_module(name) for name in modules]
+    for module in warm:
+        if hasattr(module, "warm"):
+            module.warm()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _forget_main()
     gc.collect()
