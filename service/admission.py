@@ -1,13 +1,14 @@
 """From a request body to a submission: every task and attempt typed, or one fault with its path and nothing queued."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any  # Any: documents from callers are unparsed JSON
 
-from assay.canonical import content_hash, dump_line
+from assay.canonical import dump_line
 from assay.errors import InvalidRequest, TooLarge
-from assay.schema import Attempt, BatchOptions, TaskBase
+from assay.schema import Attempt, BatchOptions
 from assay.service.bodies import Kind, Part, walk, walk_lines
 from assay.service.chunks import Entry, TaskRef, compress
 from assay.settings import Settings
@@ -217,15 +218,13 @@ def draft_task(registry: Registry, document: Any, path: str) -> Drafted:
     task = registry.parse_task(document, path=path)
     try:
         content = task.content_hash()
-        text = dump_line(document)
-        ref = TaskRef(task.id, content_hash(document), content, task.verifier, _requires(task))
+        text = dump_line(document).encode("ascii")
     except (RecursionError, ValueError) as error:
         raise InvalidRequest(f"the task is nested too deeply: {error}", path=path, fix="flatten it") from error
-    return Drafted(document, ref, compress(text.encode("ascii")))
-
-
-def _requires(task: TaskBase) -> tuple[str, ...]:
-    return tuple(sorted(set(task.requires)))
+    key = hashlib.sha256(text).hexdigest()[:32]
+    requires = tuple(sorted(set(task.requires)))
+    ref = TaskRef(task.id, key, content, task.verifier, requires, _metadata_text(task.metadata, path))
+    return Drafted(document, ref, compress(text))
 
 
 def _metadata_text(metadata: Mapping[str, Any], path: str) -> str:

@@ -1,8 +1,10 @@
 """The HTTP application: routes, keys, refusals. Everything that decides lives behind it, in `Parts`."""
 
+import asyncio
 import hmac
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any  # Any: an OpenAPI document is JSON
 
@@ -24,6 +26,8 @@ from assay.service.routes_tasks import task_routes
 from assay.verifiers.registry import json_path
 
 log = logging.getLogger(__name__)
+
+_THREADS = 32
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -60,6 +64,9 @@ def _describe(app: FastAPI) -> dict[str, Any]:
 def _lifespan(parts: Parts) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def run(_app: FastAPI) -> AsyncIterator[None]:
+        # The default of a handful of threads would let a few large bodies keep everybody from Redis.
+        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="api")
+        asyncio.get_running_loop().set_default_executor(threads)
         parts.hub.start()
         try:
             yield

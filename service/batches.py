@@ -1,6 +1,7 @@
 """Batches in Redis: accepted in one transaction, reported on, cancelled."""
 
 import json
+import logging
 import threading
 import time
 import uuid
@@ -20,6 +21,8 @@ from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
 from assay.service.recording import offer, read_answer, to_line, unjudged
 from assay.service.tasks import TaskStore
+
+log = logging.getLogger(__name__)
 
 _MARKER_TTL_S = 600  # how long a retry of the very same transaction is recognised
 _PER_ROUND_TRIP = 200
@@ -73,7 +76,9 @@ class Batches:
             return accepted
 
         with self._admitting:
-            return self._durably(lambda: self._connection.guarded(marker, build))
+            accepted = self._durably(lambda: self._connection.guarded(marker, build))
+        log.info("batch_accepted batch_id=%s total=%d chunks=%d", accepted.batch_id, accepted.total, len(filing.chunks))
+        return accepted
 
     def accept_scores(self, calls: Sequence[tuple[str, Submission]]) -> None:
         """Accept interactive calls under the ids given, in one transaction and in shared chunks. Raises QueueFull."""
@@ -107,6 +112,7 @@ class Batches:
             pipeline.delete(keys.chunks(batch_id))
             pipeline.hset(keys.batch(batch_id), "cancelled", 1)
             self._connection.run(pipeline)
+        log.info("batch_cancelled batch_id=%s attempts=%d", batch_id, count)
         return count
 
     def cancel_members(self, members: Sequence[Member]) -> int:

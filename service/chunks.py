@@ -25,6 +25,8 @@ class TaskRef:
     content: str
     verifier: str
     requires: tuple[str, ...] = ()
+    metadata: str = "{}"
+    """JSON text: its numbers may be larger than what msgpack carries."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Entry:
     policy_version: str | None = None
     truncated: bool = False
     metadata: str = "{}"
-    """JSON text: its numbers may be larger than what msgpack carries."""
+    """JSON text, like the task's."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ def unpack(blob: bytes) -> list[Member]:
 
 def to_ref(row: Sequence[Any]) -> TaskRef:
     """Return a task reference from the list of its fields."""
-    task_id, key, content, verifier, requires = row
-    return TaskRef(task_id, key, content, verifier, tuple(requires))
+    task_id, key, content, verifier, requires, metadata = row
+    return TaskRef(task_id, key, content, verifier, tuple(requires), metadata)
 
 
 def compress(data: bytes) -> bytes:

@@ -72,6 +72,11 @@ def task_stats(task: str) -> str:
     return f"assay:stats:{task}"
 
 
+def task_versions(task: str) -> str:
+    """List of the policy versions in those statistics, oldest first."""
+    return f"assay:stats:{task}:versions"
+
+
 def idempotency(digest: str) -> str:
     """What an Idempotency-Key stands for."""
     return f"assay:idem:{digest}"

@@ -14,8 +14,7 @@ from datetime import UTC, datetime
 
 from redis.client import Pipeline
 from rq import Queue
-from rq.job import Job
-from rq.registry import StartedJobRegistry
+from rq.registry import FailedJobRegistry, StartedJobRegistry
 from rq.serializers import JSONSerializer
 
 from assay.canonical import content_hash
@@ -159,13 +158,10 @@ class ChunkQueue:
             pipeline.llen(self._queue(lane).key)
         return dict(zip((lane.name for lane in lanes), self._connection.run(pipeline), strict=True))
 
-    def fetch_job(self, chunk_id: str) -> Job | None:
-        """Return the RQ job of a chunk, as RQ's own tools see it."""
-        return Queue("assay", connection=self._connection.client, serializer=JSONSerializer).fetch_job(chunk_id)
-
     def _requeue(self, lane: Lane, *which: str) -> int:
-        names = (self._queue(lane).key, self._registry(lane).key)
-        return int(self._connection.ask("EVAL", scripts.REQUEUE, 2, *names, _JOB_PREFIX, *which))
+        failed = FailedJobRegistry(lane.name, connection=self._connection.client, serializer=JSONSerializer)
+        names = (self._queue(lane).key, self._registry(lane).key, failed.key)
+        return int(self._connection.ask("EVAL", scripts.REQUEUE, len(names), *names, _JOB_PREFIX, *which))
 
     def _queue(self, lane: Lane) -> Queue:
         return Queue(lane.name, connection=self._connection.client, serializer=JSONSerializer)

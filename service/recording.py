@@ -58,6 +58,7 @@ def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
     batch_id = member.terms.batch_id
     entry = member.entry
     result = line.result
+    task = json.dumps(entry.task.id)
     names = (
         keys.batch(batch_id),
         keys.recorded(batch_id),
@@ -66,7 +67,8 @@ def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
         keys.PENDING,
         keys.TASK_REFS,
         keys.DEADLINES,
-        keys.task_stats(json.dumps(entry.task.id)),
+        keys.task_stats(task),
+        keys.task_versions(task),
     )
     pipeline.eval(
         scripts.RECORD,
@@ -139,5 +141,5 @@ def unjudged(member: Member, outcome: Outcome, message: str) -> Result:
         sandbox="",
         cached=False,
         flags=("truncated",) if entry.truncated else (),
-        metadata=json.loads(entry.metadata),
+        metadata={**json.loads(entry.task.metadata), **json.loads(entry.metadata)},
     )

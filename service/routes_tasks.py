@@ -30,11 +30,12 @@ def task_routes(parts: Parts) -> APIRouter:
         raw = await bodies.raw(request)
 
         def store() -> Drafted:
-            document = load(bodies.text(request, raw))
+            text = bodies.text(request, raw)
+            document = load(text)
             if isinstance(document, dict) and document.setdefault("id", task_id) != task_id:
                 raise InvalidRequest("the body has another id than the address", path="id", fix="make them equal")
             drafts = Draft(parts.registry, parts.settings)
-            drafts.add_task(document, "", len(raw))
+            drafts.add_task(document, "", len(text))
             parts.batches.tasks.store(drafts.tasks)
             return drafts.tasks[0]
 

@@ -26,7 +26,8 @@ end
 """
 
 RECORD = """
--- KEYS: 1 batch, 2 recorded, 3 stream, 4 groups, 5 pending, 6 task refs, 7 deadlines, 8 task stats
+-- KEYS: 1 batch, 2 recorded, 3 stream, 4 groups, 5 pending, 6 task refs, 7 deadlines, 8 task stats,
+--       9 policy versions in those stats
 -- ARGV: 1 batch id, 2 index, 3 line up to the number of seq, 4 line after it, 5 outcome, 6 reward or '',
 --       7 group as JSON, 8 policy version as JSON or '', 9 now, 10 document ttl, 11 score ttl, 12 stats ttl
 -- Answers {1, seq, total} if this result is the attempt's, {0, 0, 0} if another was first, {-1, 0, 0} if the batch
@@ -64,7 +65,15 @@ end
 redis.call(unpack(entry))
 if ARGV[5] ~= 'cancelled' then
   for _, key in ipairs(ARGV[8] ~= '' and {'', 'v' .. ARGV[8] .. ':'} or {''}) do
-    redis.call('HINCRBY', KEYS[8], key .. 'n', 1)
+    if redis.call('HINCRBY', KEYS[8], key .. 'n', 1) == 1 and key ~= '' then
+      -- A policy version that is new to this task: only the latest are kept.
+      redis.call('RPUSH', KEYS[9], key)
+      redis.call('EXPIRE', KEYS[9], ARGV[12])
+      if redis.call('LLEN', KEYS[9]) > 100 then
+        local oldest = redis.call('LPOP', KEYS[9])
+        redis.call('HDEL', KEYS[8], oldest .. 'n', oldest .. 'passed', oldest .. 'scored', oldest .. 'sum')
+      end
+    end
     if ARGV[5] == 'passed' then redis.call('HINCRBY', KEYS[8], key .. 'passed', 1) end
     if reward ~= '' then
       redis.call('HINCRBY', KEYS[8], key .. 'scored', 1)
@@ -115,7 +124,7 @@ return false
 """
 
 REQUEUE = """
--- KEYS: RQ queue, its registry of started jobs. ARGV: prefix of RQ job keys, then which leases:
+-- KEYS: RQ queue, its registries of started and of failed jobs. ARGV: prefix of RQ job keys, then which leases:
 --       'expired', or 'worker' and its name, or 'all', or 'one' and its member.
 -- Chunks that come back go to the front: they have waited longest.
 local members
@@ -131,6 +140,16 @@ for _, member in ipairs(members) do
       redis.call('LPUSH', KEYS[1], id)
       count = count + 1
     end
+  end
+end
+-- RQ's own tools clean its registries when they are looked at: they declare chunks of dead workers failed.
+for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+  redis.call('ZREM', KEYS[3], id)
+  if redis.call('EXISTS', ARGV[1] .. id) == 1 then
+    redis.call('PERSIST', ARGV[1] .. id)
+    redis.call('HSET', ARGV[1] .. id, 'status', 'queued')
+    redis.call('LPUSH', KEYS[1], id)
+    count = count + 1
   end
 end
 return count

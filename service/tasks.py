@@ -57,4 +57,4 @@ class TaskStore:
 
 
 def _pack_ref(ref: TaskRef) -> str:
-    return json.dumps([ref.id, ref.key, ref.content, ref.verifier, list(ref.requires)])
+    return json.dumps(list(vars(ref).values()))

@@ -51,7 +51,7 @@ def build_result(
         sandbox=evaluation.sandbox,
         cached=False,
         flags=flags,
-        metadata=attempt.metadata,
+        metadata={**task.metadata, **attempt.metadata},
     )
 
 
