@@ -85,8 +85,10 @@ def long_integers() -> Iterator[None]:
 
 PLAIN = [
     None, True, False, 0, -1, 2**63 - 1, -(2**63), 2**64 - 1, 1.5, -0.0, math.inf, -math.inf, 1j, complex(-0.0, 2),
-    "", "text", "\ud83d", "naïve 漢字", b"", b"\x00\xff", [], [1, [2, [3]]], (), (1, (2, [3]), ()), {}, {"a": 1, 2: [3]},
-    {(1, 2): "t", None: 0, 1.5: "f", b"k": 1, frozenset({1}): 2}, set(), {1, "a", (2, 3)}, frozenset(), frozenset({1}),
+    "", "text", "\ud83d", "naïve 漢字", b"", b"\x00\xff", [], [1, [2, [3]]], (), (1, (2, [3]), ()), {},
+    {"a": 1, 2: [3]},
+    {(1, 2): "t", None: 0, 1.5: "f", b"k": 1, frozenset({1}): 2},
+    set(), {1, "a", (2, 3)}, frozenset(), frozenset({1}),
     range(1, 10, 3), slice(1, None, -1), ..., NotImplemented,
 ]  # fmt: skip
 LIBRARY = [
@@ -128,7 +130,8 @@ def test_nan_keeps_being_nan(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("value", [2**64, -(2**63) - 1, 10**9999, -(10**9999)], ids=["64", "-63", "long", "-long"])
-def test_integers_of_any_size_cross(codec: Codec, value: int, long_integers: None) -> None:
+@pytest.mark.usefixtures("long_integers")
+def test_integers_of_any_size_cross(codec: Codec, value: int) -> None:
     """Integers beyond 64 bits cross exactly."""
     assert codec.unpack(codec.pack(value)) == value
 

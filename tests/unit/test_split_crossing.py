@@ -544,7 +544,8 @@ def test_own_exceptions_are_instances_of_their_class(load: Load) -> None:
 @pytest.mark.parametrize(
     "source",
     ["raise KeyboardInterrupt", "raise GeneratorExit", "raise BaseException('x')", "import pytest; pytest.skip('x')",
-     "import pytest; pytest.exit('x')", "import pytest; pytest.fail('x')", "import unittest; raise unittest.SkipTest('x')"],
+     "import pytest; pytest.exit('x')", "import pytest; pytest.fail('x')", 
+     "import unittest; raise unittest.SkipTest('x')"],
 )  # fmt: skip
 def test_signals_to_the_test_runner_become_errors(load: Load, source: str) -> None:
     """What would skip, abort or interrupt the tests arrives as an ordinary exception."""
@@ -832,7 +833,7 @@ def test_tests_cannot_derive_from_the_candidates_classes(load: Load) -> None:
 
 def test_names_survive_a_restart(tmp_path: Path) -> None:
     """Functions and classes got by name work in the next candidate; objects of the last one raise CandidateGone."""
-    source = "class Thing:\n    def go(self): return 1\ndef f(): return Thing()\ndef die():\n    import os; os._exit(1)"
+    source = "import os\nclass Thing:\n    def go(self): return 1\ndef f(): return Thing()\ndef die(): os._exit(1)"
     subject = Candidate(Patience())
     first, second = start(source, tmp_path), start(source, tmp_path)
 

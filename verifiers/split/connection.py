@@ -7,9 +7,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol  # values of every type cross
 
-from msgpack import packb, unpackb
+from msgpack import Packer, unpackb
 
 from assay.verifiers.split import faults, passing
 from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
@@ -21,6 +22,9 @@ from assay.verifiers.split.wire import Ask, Iteration, ProtocolError, Say
 _WINDOW = 16  # calls under way at once
 _WINDOW_BYTES = 32_768  # of their arguments: less than a socket buffer holds
 _BATCH = 256
+_NESTED = 400  # calls within callbacks within calls
+_NESTED_FRAMES = 16  # Python frames that one such level costs here
+_REPLAYED = 65_536  # bytes of each stream that one answer may bring
 _CALM = 32  # single items after which a loop gets them in batches
 
 
@@ -63,6 +67,8 @@ class Connection:
         self._lock = threading.RLock()
         self._waited_s = 0.0
         self._granted_s = 0.0
+        self._nested = 0
+        self._packer = Packer()
         self._items: dict[int, tuple[deque[Any], list[Any]]] = {}
         self._singles: dict[int, int] = {}
         self._tasks: dict[int, list[Any]] = {}
@@ -206,7 +212,7 @@ class Connection:
         if self.gone is not None:
             raise CandidateGone(self.gone)
         try:
-            self._channel.send(packb(message))
+            self._channel.send(self._packer.pack(message))
         except ChannelClosed as error:
             raise self._broken(str(error)) from error
         except FrameTooLarge as error:
@@ -255,7 +261,8 @@ class Connection:
         except (ProtocolError, TypeError, ValueError) as error:
             raise self._broken(f"a malformed callback: {error}") from error
         try:
-            result = self._standins.exports.serve(operation, handle, args, kwargs)
+            with self._deeper():
+                result = self._standins.exports.serve(operation, handle, args, kwargs)
             reply = self._callback_reply(result, containers, before)
         except CandidateGone:
             raise
@@ -264,6 +271,20 @@ class Connection:
         except BaseException as error:  # noqa: BLE001 - the tests' own code: the candidate gets to see it
             reply = [Say.ERROR, self._codec.pack(error)]
         self._send(reply)
+
+    @contextmanager
+    def _deeper(self) -> Iterator[None]:
+        """Keep our own frames from counting against the tests' recursion limit, within bounds."""
+        if self._nested >= _NESTED:
+            raise RecursionError("calls of completion and tests are nested too deeply")
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + _NESTED_FRAMES)
+        self._nested += 1
+        try:
+            yield
+        finally:
+            self._nested -= 1
+            sys.setrecursionlimit(limit)
 
     def _callback_reply(self, result: Any, containers: list[Any], before: list[Any]) -> list[Any]:
         changed = passing.changes(containers, before)
@@ -321,4 +342,4 @@ class Connection:
 def _replay(printed: Any, stream: Any) -> None:
     """Write what the candidate printed to the test's own stream."""
     if type(printed) is bytes and printed and stream is not None:
-        stream.write(printed.decode("utf-8", "replace"))
+        stream.write(printed[:_REPLAYED].decode("utf-8", "replace"))

@@ -1,8 +1,8 @@
 """In the candidate's process: what it prints goes to its descriptors 1 and 2, and a copy to the test's own streams."""
 
 import io
-import os
 import sys
+from os import write
 from typing import cast  # io's own types do not accept a raw stream written in Python
 
 _CAP = 65_536  # bytes of each stream that one answer carries
@@ -26,7 +26,7 @@ class _Tee(io.RawIOBase):
         return False
 
     def write(self, data: "bytes | memoryview[int]", /) -> int:  # type: ignore[override]  # any buffer of bytes comes
-        written = os.write(self._fd, data)
+        written = write(self._fd, data)
         self.copy += bytes(data[: min(written, max(0, _CAP - len(self.copy)))])
         return written
 

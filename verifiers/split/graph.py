@@ -114,7 +114,8 @@ def _instance_node(value: Any, key: str, cell: Callable[[Any], Any]) -> list[Any
 def instance_state(value: object) -> dict[str, Any]:
     """The attributes stored in an instance itself: its dict and its slots, without running any of its code."""
     state: dict[str, Any] = {}
-    for name, member in _slots(type(value)):
+    kind: Any = type(value)
+    for name, member in _slots(kind):
         try:
             state[name] = member.__get__(value)
         except AttributeError:  # the slot is empty
@@ -307,8 +308,9 @@ def _fill_base(shell: Any, base: type, values: list[Any]) -> None:
 
 def _set_state(target: Any, keys: Any, values: list[Any]) -> None:
     """Store attributes in `target` without running its code; none may hide a method of its class."""
+    kind: Any = type(target)
     for name, value in zip(_exact(keys, list), values, strict=True):
-        member = _class_attribute(type(target), _exact(name, str))
+        member = _class_attribute(kind, _exact(name, str))
         if type(member) is types.MemberDescriptorType:
             member.__set__(target, value)
         elif callable(member) or (name.startswith("__") and name.endswith("__")):

@@ -1,13 +1,15 @@
 """In the candidate's process: answering the oracle's questions, one at a time, until it hangs up."""
 
-import os
+import sys
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from os import getpid
 from time import monotonic
 from types import ModuleType
 from typing import Any  # values of every type cross
 
-from msgpack import packb, unpackb
+from msgpack import Packer, unpackb
 
 from assay.verifiers.split import describe, names, passing
 from assay.verifiers.split.channel import Channel
@@ -18,6 +20,7 @@ from assay.verifiers.split.operations import OPERATIONS
 from assay.verifiers.split.plain import plain_value
 from assay.verifiers.split.wire import Ask, Iteration, Say
 
+_NESTED_FRAMES = 16  # Python frames that a call within a callback costs here
 _PREFETCH_S = 0.002  # items are fetched ahead only while they come faster than this
 
 
@@ -36,9 +39,10 @@ class Server:
         self._channel = channel
         self._module = module
         self._echo = echo
-        self._pid = os.getpid()
+        self._pid = getpid()
         self._lock = threading.RLock()
         self._held = 0
+        self._packer = Packer()
         self.holdings = Holdings(module, prompt_classes, self.call_back)
         self._codec = self.holdings.codec
         self._loop = Loop(self._codec)
@@ -66,10 +70,10 @@ class Server:
 
     def call_back(self, operation: str, handle: int, *args: Any, **kwargs: Any) -> Any:
         """Have the oracle do something with one of its objects, and return or raise what comes of it."""
-        with self._lock:
+        with self._lock, _deeper():
             self._check_process()
             data, originals = self._codec.pack_tracked([list(args), kwargs])
-            self._channel.send(packb([Say.CALLBACK, operation, handle, data]))
+            self._channel.send(self._packer.pack([Say.CALLBACK, operation, handle, data]))
             while True:
                 message = unpackb(self._channel.receive(), strict_map_key=False)
                 if message[0] == Say.VALUE:
@@ -98,7 +102,7 @@ class Server:
             self._check_process()
             reply = [Say.ERROR, self._pack_error(error)]
         self._check_process()
-        self._channel.send(packb(self._with_extras(reply)))
+        self._channel.send(self._packer.pack(self._with_extras(reply)))
 
     def _with_extras(self, reply: list[Any]) -> list[Any]:
         """Add what was printed and which held containers changed, where there is any of it."""
@@ -129,7 +133,7 @@ class Server:
             self._held = 1
 
     def _check_process(self) -> None:
-        if os.getpid() != self._pid:
+        if getpid() != self._pid:
             raise Hangup
 
     def _call(self, handle: int, data: bytes, copies_back: bool) -> list[Any]:
@@ -168,6 +172,17 @@ class Server:
 
     def _pump(self, seconds: float, data: bytes) -> list[Any]:
         return self._loop.pump(seconds, self._codec.unpack(data))
+
+
+@contextmanager
+def _deeper() -> Iterator[None]:
+    """Keep our own frames from counting against the completion's recursion limit."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + _NESTED_FRAMES)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 _TRACKED = frozenset({Ask.CALL, Ask.METHOD, Ask.SPECIAL})
