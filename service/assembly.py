@@ -7,9 +7,12 @@ from typing import Protocol
 
 from assay.errors import InvalidRequest
 from assay.schema import TaskBase
-from assay.settings import Settings
+from assay.settings import Settings, override
 from assay.verifiers.evaluate import CancelToken, Evaluation, Evaluator
 from assay.verifiers.registry import Registry
+
+
+_MOST_SLOTS = 1024  # what the setting allows
 
 
 class Judge(Protocol):
@@ -22,11 +25,12 @@ class Judge(Protocol):
 
 @dataclass(frozen=True)
 class Assembly:
-    """A registry, a judge, how many attempts it takes at once, and how to end it."""
+    """A registry, a judge, how many attempts it takes at once (`reserved` of them interactive only), how to end it."""
 
     registry: Registry
     judge: Judge
     slots: int
+    reserved: int
     close: Callable[[], None]
 
 
@@ -53,12 +57,22 @@ class Assembler:
 def assemble(settings: Settings) -> Assembly:
     """Open the sandbox and return the real assembly. Raises IsolationUnavailable."""
     # Here, not at the top: the API knows assemblies by name only and must not load a sandbox.
-    from assay.sandboxes.local import open_pool
+    from assay.sandboxes.local import open_pool, slot_count
     from assay.verifiers.builtin import default_registry
 
     registry = default_registry()
-    pool = open_pool(settings)
-    return Assembly(registry, Evaluator(registry, pool, retries=settings.retries), pool.size, pool.close)
+    slots = slot_count(settings)
+    pool = open_pool(override(settings, {"slots": min(_MOST_SLOTS, slots + reserve_for(slots))}))
+    evaluator = Evaluator(registry, pool, retries=settings.retries)
+    return Assembly(registry, evaluator, pool.size, pool.size - slots, pool.close)
+
+
+def reserve_for(slots: int) -> int:
+    """Return how many slots interactive calls get on top: a share, so that they never wait for a batch of loops.
+
+    On top and not out of the batches' own, because a reserved slot costs memory while it idles, not throughput.
+    """
+    return max(1, slots // 4) if slots > 1 else 0
 
 
 def _find(name: str) -> Callable[..., object]:

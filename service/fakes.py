@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 from assay.outcomes import Outcome, has_null_reward
 from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, TestResult, Verdict
-from assay.service.assembly import Assembler, Assembly
+from assay.service.assembly import Assembler, Assembly, reserve_for
 from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken, Evaluation
 from assay.verifiers.registry import Registry
@@ -78,7 +78,9 @@ def fake_registry() -> Registry:
 
 def assemble_fake(settings: Settings) -> Assembly:
     """Return an assembly that needs no sandbox."""
-    return Assembly(fake_registry(), FakeJudge(), settings.slots or 4, lambda: None)
+    slots = settings.slots or 4
+    reserved = reserve_for(slots)
+    return Assembly(fake_registry(), FakeJudge(), slots + reserved, reserved, lambda: None)
 
 
 def _read(completion: str) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from assay.settings import Settings
 log = logging.getLogger(__name__)
 
 _STOP_S = 20.0
-_LOOK_S = 0.05
+_LOOK_S = 0.2
 _LIVED_S = 10.0  # a worker that ends sooner than this is restarted with a pause
 _PAUSE_S = 1.0
 

@@ -51,9 +51,9 @@ class WaitingRoom:
     Batch work leaves `reserved` slots alone, so that an interactive attempt never waits for a batch of endless loops.
     """
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, reserved: int) -> None:
         self._slots = slots
-        self._batch_slots = slots - max(1, slots // 4) if slots > 1 else 1
+        self._batch_slots = slots - reserved
         self._changed = threading.Condition()
         self._numbers = itertools.count()
         self._heaps: dict[bool, list[tuple[int, int, Work]]] = {True: [], False: []}

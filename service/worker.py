@@ -108,7 +108,7 @@ class Worker:
         self._queue = ChunkQueue(connection)
         self._fleet = Fleet(connection)
         self._info = WorkerInfo(name, socket.gethostname(), os.getpid(), assembly.slots, assembly.registry.names)
-        self._room = WaitingRoom(assembly.slots)
+        self._room = WaitingRoom(assembly.slots, assembly.reserved)
         self._recorder = Recorder(connection, name, lambda claim: self._feeder.forget(claim))
         tasks = TaskCache(TaskStore(connection), assembly.registry)
         self._feeder = Feeder(connection, name, self._room, self._recorder, tasks)

@@ -32,7 +32,7 @@ def service_folder(redis_binary: str, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="session")
 def service_url(service_folder: Path) -> Iterator[str]:
-    """The address of a service with one worker of four slots that judges echo tasks."""
+    """The address of a service with one worker of four slots (and one for scores) that judges echo tasks."""
     settings = Settings(port=0, data_dir=service_folder, slots=4, queue_limit=50_000, max_body_mb=16, log_level="error")
     with embedded(settings, assembler=FAKE) as url:
         yield url

@@ -55,7 +55,7 @@ def test_a_thousand_callers_are_answered_fairly(service_url: str) -> None:
 
 def test_loops_hold_nobody_up(http: httpx.Client) -> None:
     """With every twentieth attempt slow, the others are done in the time they need plus what the slow ones cost."""
-    slots, slow_s, count = 3, 0.5, 400
+    slots, slow_s, count = 4, 0.5, 400
     document = batch(count, lambda i: order(sleep_s=slow_s if i % 20 == 0 else 0.001, mark=i), tasks=20)
 
     started = time.monotonic()

@@ -24,7 +24,7 @@ def taken(room: WaitingRoom) -> int:
 
 def test_interactive_work_comes_first_then_priority_then_order() -> None:
     """Somebody who waits on the line is served first; batches by priority; equals first come first served."""
-    room = WaitingRoom(8)
+    room = WaitingRoom(8, 2)
     room.add([work(0), work(1), work(2, priority=3), work(3, interactive=True), work(4, priority=-1)])
 
     assert [taken(room) for _ in range(5)] == [3, 2, 0, 1, 4]
@@ -32,7 +32,7 @@ def test_interactive_work_comes_first_then_priority_then_order() -> None:
 
 def test_batches_leave_slots_for_interactive_work() -> None:
     """With all batch slots busy, batch work is not handed out, interactive work is."""
-    room = WaitingRoom(4)
+    room = WaitingRoom(4, 1)
     room.add([work(index) for index in range(4)])
     running = [taken(room) for _ in range(3)]
     room.add([work(9, interactive=True)])
@@ -43,7 +43,7 @@ def test_batches_leave_slots_for_interactive_work() -> None:
 
 def test_a_single_slot_serves_both() -> None:
     """With one slot there is no share to reserve."""
-    room = WaitingRoom(1)
+    room = WaitingRoom(1, 0)
     room.add([work(0)])
 
     assert taken(room) == 0
@@ -51,7 +51,7 @@ def test_a_single_slot_serves_both() -> None:
 
 def test_a_full_room_wants_only_what_is_more_urgent() -> None:
     """Once enough waits, chunks are left to other workers, except from lanes above all that waits."""
-    room = WaitingRoom(4)
+    room = WaitingRoom(4, 1)
     room.add([work(index, priority=1) for index in range(3)])
     lanes = [Lane(True, 0), Lane(False, 2), Lane(False, 1), Lane(False, 0)]
 
@@ -60,7 +60,7 @@ def test_a_full_room_wants_only_what_is_more_urgent() -> None:
 
 def test_cancelling_reaches_work_wherever_it_is() -> None:
     """Waiting, running and not yet arrived attempts are cancelled; others are not."""
-    room = WaitingRoom(4)
+    room = WaitingRoom(4, 1)
     works = [work(index) for index in range(4)]
     room.add(works[:3])
     room.take()
@@ -73,7 +73,7 @@ def test_cancelling_reaches_work_wherever_it_is() -> None:
 
 def test_late_work_is_taken_out() -> None:
     """Waiting work whose deadline has passed is removed and returned; the rest stays."""
-    room = WaitingRoom(4)
+    room = WaitingRoom(4, 1)
     room.add([work(0, deadline=10.0), work(1, deadline=30.0), work(2)])
 
     late = room.take_late(now=20.0)
@@ -84,7 +84,7 @@ def test_late_work_is_taken_out() -> None:
 
 def test_a_closed_room_starts_nothing() -> None:
     """After closing, slots are sent home though work waits."""
-    room = WaitingRoom(4)
+    room = WaitingRoom(4, 1)
     room.add([work(0)])
 
     room.close()
