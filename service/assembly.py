@@ -11,7 +11,6 @@ from assay.settings import Settings, override
 from assay.verifiers.evaluate import CancelToken, Evaluation, Evaluator
 from assay.verifiers.registry import Registry
 
-
 _MOST_SLOTS = 1024  # what the setting allows
 
 
