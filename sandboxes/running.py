@@ -70,8 +70,15 @@ class RunningChild:
         self._clock_started = None
 
     def starved_s(self) -> float:
-        """Seconds since `start_clock` that it was ready to run but waited for a core."""
-        return max(0.0, self._sample.starved_s - self._base.starved_s)
+        """Seconds since `start_clock` that it was ready to run but waited for a core.
+
+        Seconds in which its tree was running count as no wait: a child cannot buy time by crowding itself out.
+        """
+        waited_s = self._sample.starved_s - self._base.starved_s
+        if self._clock_started is not None:
+            elapsed_s = time.monotonic() - self._clock_started
+            waited_s = min(waited_s, elapsed_s - (self._sample.cpu_s - self._base.cpu_s))
+        return max(0.0, waited_s)
 
     def kill(self) -> None:
         """End the whole tree now."""

@@ -28,7 +28,7 @@ class Budget:
         self._started: float | None = None
 
     def start(self) -> None:
-        """A test begins to run."""
+        """A test, or the loading of the completion, begins."""
         self._started = self._clock()
 
     def left_s(self, starved_s: float) -> float:
@@ -43,10 +43,14 @@ class Budget:
                 raise Inconclusive("the machine was too busy to time the attempt")
         return self.left_s(starved_s) <= 0.0
 
-    def spend(self, mark: Mark, starved_s: float = 0.0) -> None:
-        """A test ended with `mark`."""
+    def pause(self, starved_s: float = 0.0) -> None:
+        """What ran was no test: its time counts, nothing else."""
         self._used_s = self._spent_s(starved_s)
         self._started = None
+
+    def spend(self, mark: Mark, starved_s: float = 0.0) -> None:
+        """A test ended with `mark`."""
+        self.pause(starved_s)
         self._hits += mark.outcome in LIMIT_HITS
         self._failed = self._failed or mark.outcome is not Outcome.PASSED
 

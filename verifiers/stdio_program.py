@@ -5,6 +5,7 @@ Until it says `started` on the status socket it runs no line of the completion; 
 
 import atexit
 import builtins
+import gc
 import io
 import os
 import random
@@ -83,7 +84,7 @@ def _run(program: Program, path: str) -> int:
         code = 0
     except BaseException as error:  # noqa: BLE001 - the program may raise anything; Python reports it and exits 1
         code = _report(error)
-    return _shut_down(code)
+    return _shut_down(code, module)
 
 
 def _report(error: BaseException) -> int:
@@ -109,8 +110,8 @@ def _exit_code(error: SystemExit) -> int:
     return 1
 
 
-def _shut_down(code: int) -> int:
-    """Join threads, run exit handlers and flush, in the interpreter's own order."""
+def _shut_down(code: int, module: ModuleType) -> int:
+    """Join threads, run exit handlers, flush and let go of the program's objects, in the interpreter's own order."""
     try:
         threading._shutdown()  # type: ignore[attr-defined]  # what the interpreter calls at its end
         atexit._run_exitfuncs()
@@ -118,11 +119,27 @@ def _shut_down(code: int) -> int:
         code = _exit_code(error)
     except BaseException as error:  # noqa: BLE001 - exit handlers are the program's code
         code = _report(error)
+    code = _flush(code)
+    _let_go(module)
+    return _flush(code)
+
+
+def _flush(code: int) -> int:
     for stream in (sys.stdout, sys.stderr):
         try:
-            stream.flush()
+            if stream is not None and not stream.closed:
+                stream.flush()
         except BrokenPipeError:
             continue
         except (OSError, ValueError, AttributeError):
             code = code or 120
     return code
+
+
+def _let_go(module: ModuleType) -> None:
+    """Drop the program's globals: files it left open are flushed, finalisers run and may print."""
+    names = module.__dict__
+    for private in (True, False):
+        for name in [name for name in names if name != "__builtins__" and name.startswith("_") is private]:
+            names[name] = None
+    gc.collect()

@@ -170,3 +170,25 @@ def test_other_imports_are_not_judged_beforehand(source: str) -> None:
 def test_indented_tests_are_dedented() -> None:
     """A test copied with its indentation is still a test."""
     assert _outcomes(_plan("assert", ("\n    x = f(1)\n    assert x == 1\n",)), "def f(x): return x") == [_P]
+
+
+def test_a_lone_comparison_among_statements_must_be_true() -> None:
+    """As a statement it could never fail; other expressions are run for their effect."""
+    plan = _plan("assert", ("xs = f(1)", "xs.append(2)", "xs == [1, 2]", "xs == [3]", "not xs", "f(1) and xs[5] == 1"))
+
+    assert _outcomes(plan, "def f(x): return [x]") == [_P, _P, _P, _F, _F, _R]
+
+
+@pytest.mark.parametrize("source", ["", "\n", "# nothing here\n"])
+def test_an_empty_test_is_the_tasks_fault(source: str) -> None:
+    """It would pass whatever the completion does."""
+    with pytest.raises(Broken):
+        compile_plan(_plan("", ("f(1) == 1", source)))
+
+
+def test_libraries_that_the_tests_forgot_to_import_are_real() -> None:
+    """A completion's import makes the name known, its own idea of the library does not count."""
+    liar = "class np:\n    allclose = staticmethod(lambda *a: True)\n"
+
+    assert _outcomes(_plan("", ("np.allclose(f(), [1.0])",)), f"{liar}def f(): return [2.0]") == [_F]
+    assert _outcomes(_plan("", ("np.allclose(f(), [1.0])",)), "def f(): return [1.0]") == [_R]

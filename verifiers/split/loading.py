@@ -105,6 +105,7 @@ def load(payload: bytes) -> LoadedModule:
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(sys.getrecursionlimit() + _OWN_FRAMES)
     path = os.path.join(os.getcwd(), f"{name.rpartition('.')[2]}.py")
+    sys.argv = [path]
     module = _new_module(name, path)
     program = build(sources, forbid, path)
     if not isinstance(program, Program):

@@ -2,15 +2,23 @@
 
 import ast
 import builtins
-import sys
-from types import ModuleType
+import importlib
 from typing import Any  # namespaces hold anything
 
 from assay.verifiers.split.assembly import parse_prompt
 from assay.verifiers.split.definitions import drop_definition
 from assay.verifiers.split.loading import TYPING_NAMES
-from assay.verifiers.split.plan import Compiled
 from assay.verifiers.split.subject import Subject
+
+_BUILTINS = frozenset(vars(builtins))
+_LIBRARIES = {
+    "np": "numpy", "numpy": "numpy", "pd": "pandas", "pandas": "pandas", "scipy": "scipy", "sympy": "sympy",
+    "sp": "sympy", "nx": "networkx", "networkx": "networkx", "math": "math", "cmath": "cmath", "json": "json",
+    "re": "re", "itertools": "itertools", "functools": "functools", "collections": "collections",
+    "operator": "operator", "random": "random", "copy": "copy", "os": "os", "sys": "sys", "time": "time",
+    "asyncio": "asyncio", "unittest": "unittest", "pytest": "pytest",
+}  # fmt: skip
+"""What these names mean to tests that rely on the completion's imports: the library itself, from the oracle."""
 
 
 class Namespace(dict[str, Any]):
@@ -27,7 +35,7 @@ class Namespace(dict[str, Any]):
         self.entry = entry
         self.subject: Subject | None = None
         self.touched = False
-        self._stubs: set[str] = set()
+        self._stubs: dict[str, Any] = {}
 
     def __missing__(self, name: str) -> Any:
         if self.subject is None or (name in _BUILTINS and name != self.entry):
@@ -39,9 +47,10 @@ class Namespace(dict[str, Any]):
             if name == self.entry:
                 raise NameError(f"name {name!r} is not defined", name=name) from None
             raise KeyError(name) from None
-        if callable(value):  # anything else may be bound anew by the candidate, and is asked for each time
-            self._stubs.add(name)
-            self[name] = value
+        if name in _LIBRARIES and name != self.entry:
+            value = self[name] = importlib.import_module(_LIBRARIES[name])
+        elif callable(value):  # anything else may be bound anew by the candidate, and is asked for each time
+            self._stubs[name] = self[name] = value
         return value
 
     def candidate(self) -> Any:
@@ -58,8 +67,9 @@ class Namespace(dict[str, Any]):
 
     def renew(self) -> None:
         """Forget the stubs of a candidate that is gone."""
-        for name in self._stubs:
-            self.pop(name, None)
+        for name, stub in self._stubs.items():
+            if self.get(name) is stub:
+                del self[name]
         self._stubs.clear()
 
     def run_prompt(self, prompt: str) -> dict[str, type]:
@@ -74,63 +84,3 @@ class Namespace(dict[str, Any]):
         exec(compile(rest, "<prompt>", "exec", dont_inherit=True, optimize=0), self)
         names = [node.name for node in rest.body if isinstance(node, ast.ClassDef)]
         return {name: self[name] for name in names if isinstance(self.get(name), type)}
-
-
-class StubModule(ModuleType):
-    """The module under test as tests import it."""
-
-    def __init__(self, name: str, compiled: Compiled, entry: str) -> None:
-        super().__init__(name)
-        self.__dict__["_subject"] = None
-        self.__dict__["_compiled"] = compiled
-        self.__dict__["_entry"] = entry
-        self.__dict__["touched"] = False
-
-    def attach(self, subject: Subject) -> None:
-        """Name the candidate that the module stands for."""
-        self.__dict__["_subject"] = subject
-
-    def __getattr__(self, name: str) -> Any:
-        subject: Subject | None = self.__dict__["_subject"]
-        if subject is None:
-            raise AttributeError(name)
-        self.__dict__["touched"] = True
-        if name == "__all__":
-            return self._star(subject)
-        if name.startswith("__") or not subject.has(name):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return subject.get(name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        subject: Subject | None = self.__dict__["_subject"]
-        if subject is None or name.startswith("__"):
-            super().__setattr__(name, value)
-        else:
-            subject.set(name, value)
-
-    def __dir__(self) -> list[str]:
-        subject: Subject | None = self.__dict__["_subject"]
-        return sorted(subject.names) if subject is not None else []
-
-    def _star(self, subject: Subject) -> list[str]:
-        """Return what `from module import *` brings: names that the tests use, builtins left alone."""
-        trees = self.__dict__["_compiled"].trees
-        used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        own = {part for part in used if not part.startswith("_") and part not in _BUILTINS}
-        return sorted(part for part in own | {self.__dict__["_entry"]} if part and subject.has(part))
-
-
-def register(name: str, compiled: Compiled, entry: str) -> StubModule:
-    """Put a stub module where `import name` finds it, its parent packages too."""
-    module = StubModule(name, compiled, entry)
-    parts = name.split(".")
-    for size in range(1, len(parts)):
-        package = sys.modules.setdefault(".".join(parts[:size]), ModuleType(".".join(parts[:size])))
-        package.__path__ = []
-    sys.modules[name] = module
-    if len(parts) > 1:
-        setattr(sys.modules[".".join(parts[:-1])], parts[-1], module)
-    return module
-
-
-_BUILTINS = frozenset(vars(builtins))

@@ -13,6 +13,7 @@ from assay.verifiers.split.plan import Broken, unpack_plan
 from assay.verifiers.split.preparation import CannotSplit, Ready, prepare, quieten
 from assay.verifiers.split.remote import Candidate, CandidateGone
 from assay.verifiers.split.report import Done, Fault, Loaded, NeedsShared, Prepared, TaskBroken
+from assay.verifiers.split.stub_module import attach
 from assay.verifiers.split.supervisor import Supervisor
 
 
@@ -41,7 +42,7 @@ def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: soc
     if not _connect(supervisor, candidate, link):
         return
     ready.namespace.subject = candidate
-    ready.module.attach(candidate)
+    attach(ready.module, candidate)
     if ready.compiled.style == "pytest":
         # Imported late: pytest would make every fork of the other styles dearer; the flavour `pytest` has it warm.
         from assay.verifiers.split.pytest_style import run_pytest

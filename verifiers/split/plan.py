@@ -17,6 +17,7 @@ from assay.verifiers.split.definitions import Function, bound_names, flatten
 from assay.verifiers.split.loading import describe
 
 _IMPORT = re.compile(r"\bimport\b")
+_STATEMENT = re.compile(r"^[ \t]*(?:assert|import|from|def|class|with|for|try|raise|del)\b", re.MULTILINE)
 _CHECK = re.compile(r"^def[ \t]+check\b", re.MULTILINE)
 
 
@@ -58,6 +59,8 @@ class Compiled:
     style: str
     texts: tuple[str, ...]
     codes: tuple[CodeType, ...]
+    judged: frozenset[int] = frozenset()
+    """Tests among statements that are a lone comparison: as statements they could never fail, so they must be true."""
 
     @cached_property
     def trees(self) -> tuple[ast.Module, ...]:
@@ -79,19 +82,24 @@ def compile_plan(plan: Plan) -> Compiled:
         return Compiled(style, (), ())
     if not plan.sources:
         raise Broken("the task has no tests")
-    texts, codes = [], []
+    texts, codes, judged = [], [], set()
     for number, source in enumerate(plan.sources):
         where = filename_of(style, number)
         text = prepare_text(source)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                code = compile(text, where, "eval" if style == "expr" else "exec", dont_inherit=True, optimize=0)
+                if style == "assert" and _is_lone_comparison(text):
+                    judged.add(number)
+                mode = "eval" if style == "expr" or number in judged else "exec"
+                code = compile(text, where, mode, dont_inherit=True, optimize=0)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             raise Broken(f"{where.strip('<>')} does not compile: {describe(error)}") from error
+        if all(line.strip().startswith("#") for line in text.split("\n") if line.strip()):
+            raise Broken(f"{where.strip('<>')} is empty")
         texts.append(text)
         codes.append(code)
-    compiled = Compiled(style, tuple(texts), tuple(codes))
+    compiled = Compiled(style, tuple(texts), tuple(codes), frozenset(judged))
     if style == "check" and not _CHECK.search(texts[0]) and "check" not in _top_level_names(compiled.trees[0]):
         raise Broken("test_code defines no check()")
     return compiled
@@ -145,6 +153,17 @@ def _infer_style(sources: tuple[str, ...]) -> str:
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             return "assert"
     return "expr"
+
+
+def _is_lone_comparison(text: str) -> bool:
+    if _STATEMENT.search(text):
+        return False
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    negated = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return negated or isinstance(node, ast.Compare | ast.BoolOp)
 
 
 def _check_cases(cases: tuple[tuple[str, str], ...]) -> None:

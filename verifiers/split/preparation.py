@@ -7,9 +7,10 @@ import zlib
 from dataclasses import dataclass
 
 from assay.verifiers.split.loading import describe
-from assay.verifiers.split.namespace import Namespace, StubModule, register
+from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.needs import find_need
 from assay.verifiers.split.plan import Broken, Compiled, Plan, compile_plan, run_imports
+from assay.verifiers.split.stub_module import StubModule, register
 
 
 class CannotSplit(Exception):

@@ -3,7 +3,7 @@
 import builtins
 import os
 from collections.abc import Generator
-from typing import Any, Protocol  # pytest's hooks are untyped where plugins may add to them
+from typing import Any  # pytest's hooks are untyped where plugins may add to them
 
 import pytest
 
@@ -12,6 +12,7 @@ from assay.verifiers.split.harness import Reporter
 from assay.verifiers.split.loading import describe
 from assay.verifiers.split.plan import Broken, Plan, prepare_text
 from assay.verifiers.split.report import Collected, Finished, Loaded, Started
+from assay.verifiers.split.stub_module import StubModule, is_touched
 from assay.verifiers.split.subject import Subject, outcome_of
 
 _ARGUMENTS = (
@@ -20,16 +21,10 @@ _ARGUMENTS = (
 )  # fmt: skip
 
 
-class TouchedModule(Protocol):
-    """What stands for the module under test, and remembers whether it was used."""
-
-    touched: bool
-
-
 class _Results:
     """The plugin: takes the outcome of every item from pytest's report objects."""
 
-    def __init__(self, plan: Plan, module: TouchedModule | None, subject: Subject, reporter: Reporter) -> None:
+    def __init__(self, plan: Plan, module: StubModule | None, subject: Subject, reporter: Reporter) -> None:
         self._plan = plan
         self._module = module
         self._subject = subject
@@ -102,10 +97,10 @@ class _Results:
             if isinstance(part, ImportError):
                 name = part.name or ""
                 return name == self._plan.module or name.startswith(f"{self._plan.module}.")
-        return self._module is None or self._module.touched
+        return self._module is None or is_touched(self._module)
 
 
-def run_pytest(plan: Plan, module: TouchedModule | None, subject: Subject, reporter: Reporter) -> None:
+def run_pytest(plan: Plan, module: StubModule | None, subject: Subject, reporter: Reporter) -> None:
     """Run the test file and report every item. Raises Broken if no item could be collected for the task's own fault."""
     path = _write(plan)
     plugin = _Results(plan, module, subject, reporter)

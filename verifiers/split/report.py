@@ -13,8 +13,9 @@ import msgpack
 from assay.outcomes import Outcome
 
 _HEADER = struct.Struct(">I")
-_LARGEST = 1 << 20
-_TEXT = 2000  # characters of any message or name
+_LARGEST = 1 << 24
+_TEXT = 2000  # characters of a message
+_NAME = 200  # characters of a test's name
 
 
 class Garbled(Exception):
@@ -199,7 +200,7 @@ def _fields(report: Report | Answer) -> list[object]:
         case Loaded(kind, message):
             return ["loaded", kind, message[:_TEXT]]
         case Collected(names):
-            return ["collected", [name[:_TEXT] for name in names]]
+            return ["collected", [name[:_NAME] for name in names]]
         case Started(index):
             return ["started", index]
         case Finished(index, outcome, message, counts):

@@ -33,6 +33,7 @@ from assay.verifiers.split.report import (
 
 _POLL_S = 30.0
 _LEAST_GRANT_S = 0.05
+_TIMED = frozenset({"loading", "loaded", "collecting", "testing"})
 _REPEATS = 3  # times that a test is run again because the account that cut it held more than that test
 _STALE = frozenset({Outcome.TIMEOUT, Outcome.OUTPUT_EXCEEDED})
 
@@ -100,15 +101,22 @@ class Session:
                     return restart
             if closed:
                 return self._after_end(cast.end_of_reporter())
-            if self._stage == "testing" and self._budget.is_over(cast.starved_s()):
-                self._record(self._current, self._budget.over())
-                self._refusal = self._budget.over()
+            if self._stage in _TIMED and self._budget.is_over(cast.starved_s()):
+                self._end_over()
                 return None
 
     def _patience_s(self) -> float:
-        if self._stage == "testing":
+        if self._stage in _TIMED:
             return min(_POLL_S, self._budget.left_s(self._cast.starved_s()) + 0.01)
         return _POLL_S
+
+    def _end_over(self) -> None:
+        """The attempt's time is used up."""
+        self._refusal = self._budget.over()
+        if self._stage == "testing":
+            self._record(self._current, self._refusal)
+        elif not self._marks:
+            self._refused = self._refusal.outcome, self._refusal.message
 
     def _handle(self, report: Report | Answer) -> tuple[bool, int | None]:
         """Act on a report; say whether to listen on, and if not, where a new round must start."""
@@ -123,9 +131,12 @@ class Session:
                 self._count = count
                 self._stage = "loading"
                 self._cast.start_load_clock()
+                self._budget.start()
             case Loaded("", _):
+                self._budget.pause(self._cast.candidate_starved_s())
                 self._stage = "collecting" if self._count is None else "loaded"
                 self._cast.start_clocks()
+                self._budget.start()
             case Loaded(kind, message):
                 self._refused = _kind_of(kind), message
                 return False, None
@@ -155,6 +166,7 @@ class Session:
         self._current = index
         self._stale = self._cast.cut_by() in _STALE  # cut before this test's account was opened
         self._timed_out = False
+        self._budget.pause(self._cast.starved_s())
         self._cast.start_clocks()
         self._budget.start()
 
@@ -191,6 +203,7 @@ class Session:
         if self._casting.restarts_whole:
             return False, after
         self._cast.recast(Fresh(after))
+        self._budget.start()
         self._stage = "loading"
         return True, None
 
