@@ -544,7 +544,7 @@ def test_own_exceptions_are_instances_of_their_class(load: Load) -> None:
 @pytest.mark.parametrize(
     "source",
     ["raise KeyboardInterrupt", "raise GeneratorExit", "raise BaseException('x')", "import pytest; pytest.skip('x')",
-     "import pytest; pytest.exit('x')", "import pytest; pytest.fail('x')", 
+     "import pytest; pytest.exit('x')", "import pytest; pytest.fail('x')",
      "import unittest; raise unittest.SkipTest('x')"],
 )  # fmt: skip
 def test_signals_to_the_test_runner_become_errors(load: Load, source: str) -> None:
