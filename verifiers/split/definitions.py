@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+# Patterns with the name in them would be compiled anew in every child.
+_DEFINING_LINE = re.compile(r"^([ \t]*)(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)", re.MULTILINE)
 SOLUTION = "Solution"  # the class that a bare entry point is also looked up on
+
+
+def bound_name(entry: str) -> str:
+    """Return the name under which the module holds the entry point: `Class.method` has one of its own there."""
+    return entry.replace(".", ":")
 
 
 def parse(source: str) -> ast.Module | None:
@@ -110,6 +117,4 @@ def _method(node: ast.ClassDef, name: str) -> Function | None:
 def _seems_to_define(source: str, entry: str) -> bool:
     """For source that does not parse: a line that starts to define the name is the answer's last word on it."""
     owner, _, name = entry.rpartition(".")
-    inside = r"^[ \t]+" if owner else r"^"
-    pattern = rf"{inside}(?:(?:async[ \t]+)?def|class)[ \t]+{re.escape(name)}\b"
-    return re.search(pattern, source, re.MULTILINE) is not None
+    return any(found == name and bool(indent) == bool(owner) for indent, found in _DEFINING_LINE.findall(source))

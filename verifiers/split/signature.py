@@ -7,6 +7,7 @@ from assay.verifiers.split.definitions import parse
 
 _LONGEST = 2000  # characters of one signature
 _MOST = 50  # places in a prompt that are tried
+_CALL_SHAPE = re.compile(r"((?:async\s+)?\bdef\s+)?\b(\w+)\s*\(")
 
 
 def find_header(signature: str, prompt: str, entry: str) -> str:
@@ -32,8 +33,8 @@ def _from_signature(signature: str, name: str) -> str | None:
 
 
 def _from_text(text: str, name: str) -> str | None:
-    pattern = re.compile(rf"((?:async\s+)?def\s+)?\b{re.escape(name)}\s*\(")
-    for number, match in enumerate(pattern.finditer(text)):
+    places = (match for match in _CALL_SHAPE.finditer(text) if match.group(2) == name)
+    for number, match in enumerate(places):
         if number == _MOST:
             return None
         arguments = _balanced(text, match.end() - 1)
