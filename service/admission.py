@@ -1,7 +1,6 @@
 """From a request body to a submission: every task and attempt typed, or one fault with its path and nothing queued."""
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any  # Any: documents from callers are unparsed JSON
@@ -216,28 +215,36 @@ class Draft:
 def draft_task(registry: Registry, document: Any, path: str) -> Drafted:
     """Type a task and pack its document. Raises InvalidRequest naming the path of the fault."""
     task = registry.parse_task(document, path=path)
+    text = _write(document, path)
     try:
         content = task.content_hash()
-        text = dump_line(document).encode("ascii")
-    except (RecursionError, ValueError) as error:
-        raise InvalidRequest(f"the task is nested too deeply: {error}", path=path, fix="flatten it") from error
-    key = hashlib.sha256(text).hexdigest()[:32]
+    except (RecursionError, ValueError) as error:  # pydantic writes no more than some 250 levels
+        raise InvalidRequest("the task is nested too deeply", path=path, fix="flatten it") from error
+    key = hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
     requires = tuple(sorted(set(task.requires)))
-    ref = TaskRef(task.id, key, content, task.verifier, requires, _metadata_text(task.metadata, path))
-    return Drafted(document, ref, compress(text))
+    metadata = _metadata_text(task.metadata, path)
+    ref = TaskRef(task.id, key, content, task.verifier, requires, metadata)
+    return Drafted(document, ref, compress(text.encode("ascii")))
 
 
 def _metadata_text(metadata: Mapping[str, Any], path: str) -> str:
+    """Write metadata out; it must be such that a result line can carry it back."""
     if not metadata:
         return "{}"
-    text = json.dumps(metadata, separators=(",", ":"))
+    where = f"{path}.metadata" if path else "metadata"
+    text = _write(metadata, where)
     if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(metadata) > _MAX_DEPTH:
-        raise InvalidRequest(
-            f"metadata is nested more than {_MAX_DEPTH} levels deep",
-            path=f"{path}.metadata" if path else "metadata",
-            fix="flatten it",
-        )
+        raise InvalidRequest(f"metadata is nested more than {_MAX_DEPTH} levels deep", path=where, fix="flatten it")
     return text
+
+
+def _write(document: Mapping[str, Any], path: str) -> str:
+    try:
+        return dump_line(document)
+    except ValueError as error:  # a number such as 1e400, which was read as infinity
+        raise InvalidRequest(f"not finite: {error}", path=path, fix="send numbers that a double can hold") from error
+    except RecursionError as error:
+        raise InvalidRequest("nested too deeply", path=path, fix="flatten it") from error
 
 
 def _depth(value: object) -> int:

@@ -153,8 +153,16 @@ class Feeder:
     def _has_module(self, name: str) -> bool:
         top = name.partition(".")[0]
         if top not in self._known_modules:
-            self._known_modules[top] = top.isidentifier() and importlib.util.find_spec(top) is not None
+            self._known_modules[top] = _can_find(top)
         return self._known_modules[top]
+
+
+def _can_find(module: str) -> bool:
+    """Say whether a top-level module could be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _is_set(bitmap: bytes, index: int) -> bool:

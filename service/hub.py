@@ -101,6 +101,9 @@ class Hub:
             except ServiceUnavailable as error:
                 log.warning("hub_lost_redis error=%s", error)
                 self._stopping.wait(_LOOK_AGAIN_S)
+            except Exception:  # the thread's outermost frame: without it nobody would be woken any more
+                log.exception("hub_failed")
+                self._stopping.wait(_LOOK_AGAIN_S)
 
     def _dispatch(self, batch_ids: list[str]) -> None:
         called = [batch_id for batch_id in batch_ids if batch_id in self._calls]

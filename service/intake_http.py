@@ -12,6 +12,7 @@ from assay.service.bodies import Kind, inflate, media_kind, read_raw
 from assay.service.parts import Parts
 
 _SMALL_BYTES = 64_000  # parsed at once: handing it to a thread would take longer
+_LARGE_BYTES = 2_000_000
 _LARGE_AT_ONCE = 2
 
 
@@ -34,6 +35,8 @@ class BodyReader:
         query = dict(request.query_params)
         if len(raw) <= _SMALL_BYTES and encoding is None:
             return self._parse(raw, encoding, kind, query)
+        if len(raw) <= _LARGE_BYTES and encoding is None:
+            return await asyncio.to_thread(self._parse, raw, encoding, kind, query)
         async with self._large:
             return await asyncio.to_thread(self._parse, raw, encoding, kind, query)
 

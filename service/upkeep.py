@@ -42,6 +42,8 @@ class Upkeep:
                     self._parts.archive.expire(self._parts.settings.result_ttl_s)
             except (AssayError, OSError) as error:
                 log.warning("upkeep_failed error=%s", error)
+            except Exception:  # the thread's outermost frame: without it nobody would sweep any more
+                log.exception("upkeep_failed")
             rounds += 1
 
 

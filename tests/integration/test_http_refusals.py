@@ -73,6 +73,22 @@ BAD_BATCHES: dict[str, tuple[bytes, str]] = {
     "no id": (changed(tasks=[{"verifier": "echo", "tests": []}]), "tasks[0].id"),
     "field twice": (b'{"attempts": [], "attempts": []}', "attempts"),
     "deep": (b'{"tasks": [], "attempts": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "attempts[0]"),
+    "infinite metadata": (
+        b'{"tasks": [], "attempts": [{"task_id": "t", "completion": "", "metadata": {"x": [1e999]}}]}',
+        "attempts[0].metadata",
+    ),
+    "infinite task": (
+        b'{"tasks": [{"id": "t", "verifier": "echo", "tests": [], "metadata": {"x": 1e999}}], "attempts": []}',
+        "tasks[0]",
+    ),
+    "deepest metadata": (
+        b'{"tasks": [], "attempts": [{"task_id": "t", "completion": "", "metadata": '
+        + b'{"a":' * 900
+        + b"1"
+        + b"}" * 900
+        + b"}]}",
+        "attempts[0].metadata",
+    ),
     "deep metadata": (
         changed(
             attempts=[{"task_id": "t0", "completion": "", "metadata": json.loads('{"a":' * 300 + "1" + "}" * 300)}]
