@@ -79,15 +79,18 @@ def test_half_a_frame_is_not_readable(pair: Pair) -> None:
 def test_two_ends_that_send_at_once_do_not_lock(pair: Pair) -> None:
     """Both ends may send more than the socket holds at the same time."""
     body = b"x" * 900_000
-    other = threading.Thread(target=lambda: pair[1].send(body))
+    received: list[bytes] = []
 
+    def exchange(channel: Channel) -> None:
+        channel.send(body)
+        received.append(channel.receive())
+
+    other = threading.Thread(target=exchange, args=(pair[1],))
     other.start()
-    pair[0].send(body)
-    received = pair[0].receive()
+    exchange(pair[0])
     other.join()
 
-    assert received == body
-    assert pair[1].receive() == body
+    assert received == [body, body]
 
 
 def test_the_wait_may_give_up() -> None:

@@ -11,7 +11,9 @@ from types import ModuleType
 
 from msgpack import Packer
 
+from assay.verifiers.extraction import read_completion
 from assay.verifiers.split import loading, names
+from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
 from assay.verifiers.split.echo import Echo
 from assay.verifiers.split.server import Hangup, Server
@@ -20,10 +22,16 @@ from assay.verifiers.split.wire import Say
 _SHOWN = 2000  # characters of a load error
 
 
+def warm() -> None:
+    """Do in the warm interpreter what every child would repeat: tables of names, and the first use of the parser."""
+    names.name_of(main)
+    sources = Sources(read_completion("    return a\n"), entry="f", prompt='def f(a):\n    """Same."""\n')
+    loading.build(sources, (), "solution.py")
+
+
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Load the completion in `payload` and serve it on `fds[0]`; return the exit code."""
     hide_builtins()
-    names.name_of(main)  # builds the tables of names before anything can be patched
     streams = Echo()
     streams.install()
     link = Channel(socket.socket(fileno=fds[0]))

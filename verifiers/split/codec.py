@@ -7,6 +7,7 @@ of its input, and yields exact built-in types or what the *port* makes of a hand
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from typing import Any, Protocol  # Any: values of every type cross
 
 from msgpack import ExtType, Packer, unpackb
@@ -18,6 +19,14 @@ _DEPTH = 48  # nested extension payloads; each costs about 40 kB of C stack in t
 _TREE_DEPTH = 24  # nested containers; deeper ones go through the node table
 _TREES = frozenset({list, dict, tuple, set, frozenset})
 _MUTABLE_TREES = frozenset({list, dict, set})
+
+
+class _Form(Enum):
+    """How values of a type are encoded."""
+
+    LEAF = 0
+    TREE = 1
+    NODE = 2
 
 
 class Port(Protocol):
@@ -46,6 +55,7 @@ class Codec:
     def __init__(self, port: Port) -> None:
         self._port = port
         self._keys: dict[type, str | None] = {}
+        self._forms: dict[type, _Form] = {}
         self._packers: list[Packer] = []
         self._out = 0
         self._in = 0
@@ -127,41 +137,53 @@ class Codec:
     def survey(self, root: object) -> list[Any] | None:
         """List the mutable containers of a tree in a fixed order, or return None if the node table is needed."""
         containers: list[Any] = []
-        seen: dict[int, bool] = {}
-        stack: list[tuple[Any, int]] = [(root, 0)]
-        while stack:
-            item, depth = stack.pop()
-            kind = type(item)
-            if kind not in _TREES:
-                if self._needs_node(kind):
+        seen: set[int] = set()
+        parents: set[int] = set()
+        level = [root]
+        for _ in range(_TREE_DEPTH):
+            below: list[Any] = []
+            for item in level:
+                if id(item) in seen:  # shared: as a tree it would be copied
+                    if type(item) in _MUTABLE_TREES or id(item) in parents:
+                        return None
+                    continue
+                seen.add(id(item))
+                if type(item) in _MUTABLE_TREES:
+                    containers.append(item)
+                inner = self._inner_trees(item)
+                if inner is None:
                     return None
-                continue
-            inner = self._inner_trees(item, kind)
-            if inner is None or depth > _TREE_DEPTH:
-                return None
-            if id(item) in seen:
-                if kind in _MUTABLE_TREES or seen[id(item)]:
-                    return None
-                continue
-            seen[id(item)] = bool(inner)
-            if kind in _MUTABLE_TREES:
-                containers.append(item)
-            stack.extend((child, depth + 1) for child in inner)
-        return containers
+                if inner:
+                    parents.add(id(item))
+                    below += inner
+            if not below:
+                return containers
+            level = below
+        return None
 
-    def _inner_trees(self, item: Any, kind: type) -> list[Any] | None:
-        """The containers directly inside `item`; None if something inside needs the node table."""
-        found: list[Any] = []
-        for children in (item.keys(), item.values()) if kind is dict else (item,):
-            kinds = set(map(type, children)) - LEAF_TYPES
-            if kinds and any(self._needs_node(kind) for kind in kinds):
-                return None
-            if kinds and not kinds.isdisjoint(_TREES):
-                found.extend(child for child in children if type(child) in _TREES)
-        return found
+    def _inner_trees(self, item: Any) -> Iterable[Any] | None:
+        """The containers directly inside `item`; None if something inside, or `item` itself, needs the node table."""
+        kind = type(item)
+        if kind is dict:
+            item = [*item, *item.values()]
+        elif kind not in _TREES:
+            return None if self._form(kind) is _Form.NODE else ()
+        kinds = set(map(type, item)) - LEAF_TYPES
+        if not kinds:
+            return ()
+        forms = {self._form(kind) for kind in kinds}
+        if _Form.NODE in forms:
+            return None
+        return [child for child in item if type(child) in _TREES] if _Form.TREE in forms else ()
 
-    def _needs_node(self, kind: type) -> bool:
-        return kind in graph.NODE_TYPES or leaves.is_buffer(kind) or self.class_key(kind) is not None
+    def _form(self, kind: type) -> "_Form":
+        form = self._forms.get(kind)
+        if form is None:
+            form = _Form.TREE if kind in _TREES else _Form.LEAF
+            if kind in graph.NODE_TYPES or leaves.is_buffer(kind) or self.class_key(kind) is not None:
+                form = _Form.NODE
+            self._forms[kind] = form
+        return form
 
     def _default(self, obj: Any) -> ExtType:
         kind = type(obj)

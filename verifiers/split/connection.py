@@ -17,7 +17,7 @@ from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
 from assay.verifiers.split.proxies import RemoteClass
 from assay.verifiers.split.standins import Standins
 from assay.verifiers.split.subject import Call, Raised, Returned
-from assay.verifiers.split.wire import Ask, Iteration, ProtocolError, Say
+from assay.verifiers.split.wire import LEAF_TYPES, Ask, Iteration, ProtocolError, Say
 
 _WINDOW = 16  # calls under way at once
 _WINDOW_BYTES = 32_768  # of their arguments: less than a socket buffer holds
@@ -92,13 +92,13 @@ class Connection:
     def call(self, handle: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Implement `Link`."""
         with self._lock:
-            data, originals = self._pack([list(args), kwargs])
+            data, originals = self._pack_call(args, kwargs)
             return self._exchange([Ask.CALL, handle, data, True], originals)
 
     def method(self, handle: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Implement `Link`."""
         with self._lock:
-            data, originals = self._pack([list(args), kwargs])
+            data, originals = self._pack_call(args, kwargs)
             return self._exchange([Ask.METHOD, handle, name, data], originals)
 
     def special(self, operation: str, *args: Any) -> Any:
@@ -203,6 +203,11 @@ class Connection:
             raise CandidateGone(self.gone)
         return self._codec.pack_tracked(value)
 
+    def _pack_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes, list[Any]]:
+        if self.gone is None and not kwargs and LEAF_TYPES.issuperset(map(type, args)):
+            return self._codec.pack_tree([list(args), kwargs]), []
+        return self._pack([list(args), kwargs])
+
     def _exchange(self, message: list[Any], originals: Any) -> Any:
         with self._lock:
             self._send(message)
@@ -239,7 +244,7 @@ class Connection:
                 raise self._broken("an answer of an unknown kind")
 
     def _conclude(self, originals: Any, data: Any, *extras: Any) -> Any:
-        joint, out, err, changed, *_ = (*extras, None, None, None, None)
+        joint, out, err, changed, *_ = (*extras, None, None, None, None) if extras else (None, None, None, None)
         try:
             if changed is not None:
                 self._standins.update_plain(self._codec.unpack(changed))
@@ -249,8 +254,9 @@ class Connection:
                 passing.apply(originals, changes)
         except (ProtocolError, TypeError, ValueError) as error:
             raise self._broken(f"a malformed answer: {error}") from error
-        _replay(out, sys.stdout)
-        _replay(err, sys.stderr)
+        if out or err:
+            _replay(out, sys.stdout)
+            _replay(err, sys.stderr)
         return value
 
     def _serve(self, operation: Any, handle: Any, data: Any) -> None:
