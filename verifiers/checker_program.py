@@ -14,7 +14,7 @@ import msgpack
 
 from assay.outcomes import Outcome
 from assay.verifiers.split.channel import Channel
-from assay.verifiers.split.loading import TYPING_NAMES, describe
+from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.report import Done, Finished, Prepared, Report, Started, TaskBroken, encode
 
 SCORE = "score:"  # how a partial score stands at the head of a message
@@ -34,8 +34,9 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         channel.send(encode(report, b""))
 
     random.seed(0)
+    predefine_typing()
     sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
-    namespace: dict[str, Any] = {"__name__": "checker", **TYPING_NAMES}
+    namespace: dict[str, Any] = {"__name__": "checker"}
     try:
         exec(compile(source, "<checker>", "exec", dont_inherit=True, optimize=0), namespace)
     except BaseException as error:  # noqa: BLE001 - the task's own code may raise anything

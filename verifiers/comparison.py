@@ -39,9 +39,10 @@ class Comparison:
 
     def accepts(self, expected: str, actual: bytes) -> bool:
         """Say whether `actual` is the expected output. Never raises."""
+        wanted = expected.encode("utf-8", "surrogatepass")
         if self.mode is Mode.EXACT:
-            return expected.encode("utf-8", "surrogatepass") == actual
-        text = actual.decode("utf-8", "surrogateescape")
+            return wanted == actual
+        expected, text = (data.decode("utf-8", "surrogateescape") for data in (wanted, actual))
         match self.mode:
             case Mode.TRAILING_WHITESPACE:
                 return _lines(expected) == _lines(text)

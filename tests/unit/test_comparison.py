@@ -22,6 +22,8 @@ from assay.verifiers.comparison import Comparison, Mode, parse_comparison
         ("trailing_whitespace", "a\0b\n", b"a\0b\n", True),
         ("trailing_whitespace", "ab\n", b"a\0b\n", False),
         ("trailing_whitespace", "", b"\n \n", True),
+        ("trailing_whitespace", "\udc80\n", b"\xed\xb2\x80\n", True),
+        ("trailing_whitespace", "\udcff\n", b"\xff\n", False),
         ("trailing_whitespace", "\ufffd\n", b"\xff\n", False),
         ("tokens", "1 2\n3", b"1\n2 3\n", True),
         ("tokens", "1 2 3", b"1 2", False),

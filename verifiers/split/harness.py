@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol  # tests return values of any type
 
 from assay.outcomes import Outcome
+from assay.verifiers.split.definitions import bound_name
 from assay.verifiers.split.json_value import equals_json
 from assay.verifiers.split.loading import describe
 from assay.verifiers.split.namespace import Namespace
@@ -108,13 +109,15 @@ def _check(harness: Harness) -> tuple[Outcome, str]:
 
 
 def _run_calls(harness: Harness) -> None:
-    subject, reporter, entry = harness.subject, harness.reporter, harness.plan.entry
+    subject, reporter, entry = harness.subject, harness.reporter, bound_name(harness.plan.entry)
     index: int | None = harness.plan.start
     while index is not None and index < len(harness.plan.cases):
         reporter.tell(Started(index))
         subject.reset_clock()
         if not subject.has(entry):
-            index = _finish(harness, index, Outcome.RUNTIME_ERROR, f"NameError: name {entry!r} is not defined")
+            index = _finish(
+                harness, index, Outcome.RUNTIME_ERROR, f"NameError: name {harness.plan.entry!r} is not defined"
+            )
             continue
         try:
             for answer in subject.call_many(entry, _arguments(harness.plan, index)):

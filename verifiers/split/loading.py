@@ -20,11 +20,9 @@ import msgpack
 from assay.outcomes import Outcome
 from assay.verifiers.extraction import Block, Reading
 from assay.verifiers.split.assembly import Program, Sources, assemble, choose, looks_like_prose, parse_prompt
-from assay.verifiers.split.definitions import SOLUTION, drop_definition, parse
+from assay.verifiers.split.definitions import SOLUTION, bound_name, drop_definition, parse
 from assay.verifiers.split.forbidden import find_forbidden
 
-TYPING_NAMES: Mapping[str, object] = {name: getattr(typing, name) for name in typing.__all__}
-"""The names that are predefined in function tasks."""
 _CLASS = re.compile(r"^class\b", re.MULTILINE)
 _OWN_FRAMES = 60  # frames of ours below the completion's; it is to have the usual 1,000 above them
 
@@ -106,6 +104,7 @@ def load(payload: bytes) -> LoadedModule:
     sys.setrecursionlimit(sys.getrecursionlimit() + _OWN_FRAMES)
     path = os.path.join(os.getcwd(), f"{name.rpartition('.')[2]}.py")
     sys.argv = [path]
+    predefine_typing()
     module = _new_module(name, path)
     program = build(sources, forbid, path)
     if not isinstance(program, Program):
@@ -118,11 +117,19 @@ def load(payload: bytes) -> LoadedModule:
     return LoadedModule(module, error, classes)
 
 
+def predefine_typing() -> None:
+    """Make the typing names known everywhere in this process, beside the builtins: in no module are they its own."""
+    for name in typing.__all__:
+        vars(builtins).setdefault(name, getattr(typing, name))
+
+
 def describe(error: BaseException) -> str:
     """Return type and message of an exception, as the last line of a traceback would, and where source went wrong."""
     try:
         if isinstance(error, SyntaxError) and error.lineno is not None:
             return f"{type(error).__name__}: {error.msg} (line {error.lineno})"
+        if type(error).__module__.startswith("assay."):
+            return str(error)
         return traceback.format_exception_only(error)[-1].strip()
     except BaseException:  # noqa: BLE001 - the exception's own __str__ may be the completion's code
         return type(error).__name__
@@ -131,8 +138,7 @@ def describe(error: BaseException) -> str:
 def _new_module(name: str, path: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = path
-    # Predefined names stand beside the builtins, not among the module's own: those are what the tests may see.
-    module.__dict__["__builtins__"] = {**vars(builtins), **TYPING_NAMES}
+    module.__dict__["__builtins__"] = builtins
     parent, _, leaf = name.rpartition(".")
     if parent:
         package = sys.modules.get(parent) or _new_module(parent, path)
@@ -177,7 +183,7 @@ def _bind_method(module: ModuleType, entry: str) -> None:
         return getattr(owner(), method)(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = method
-    module.__dict__[entry] = call
+    module.__dict__[bound_name(entry)] = call
 
 
 def _prompt_classes(sources: Sources) -> tuple[str, ...]:

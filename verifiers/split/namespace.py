@@ -6,8 +6,7 @@ import importlib
 from typing import Any  # namespaces hold anything
 
 from assay.verifiers.split.assembly import parse_prompt
-from assay.verifiers.split.definitions import drop_definition
-from assay.verifiers.split.loading import TYPING_NAMES
+from assay.verifiers.split.definitions import bound_name, drop_definition
 from assay.verifiers.split.subject import Subject
 
 _BUILTINS = frozenset(vars(builtins))
@@ -31,7 +30,7 @@ class Namespace(dict[str, Any]):
     def __init__(self, entry: str, name: str) -> None:
         super().__init__()
         self["__name__"] = name
-        self["__builtins__"] = {**vars(builtins), **TYPING_NAMES}
+        self["__builtins__"] = builtins
         self.entry = entry
         self.subject: Subject | None = None
         self.touched = False
@@ -61,7 +60,7 @@ class Namespace(dict[str, Any]):
         assert self.subject is not None
         self.touched = True
         try:
-            return self.subject.get(self.entry)
+            return self.subject.get(bound_name(self.entry))
         except AttributeError:
             raise NameError(f"name {self.entry!r} is not defined", name=self.entry) from None
 

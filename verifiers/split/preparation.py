@@ -6,7 +6,7 @@ import sys
 import zlib
 from dataclasses import dataclass
 
-from assay.verifiers.split.loading import describe
+from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.needs import find_need
 from assay.verifiers.split.plan import Broken, Compiled, Plan, compile_plan, run_imports
@@ -36,6 +36,7 @@ class Ready:
 def prepare(plan: Plan) -> Ready:
     """Set up everything that does not need the candidate. Raises Broken, and CannotSplit where sharing is allowed."""
     compiled = check_tests(plan)
+    predefine_typing()
     namespace = Namespace(plan.entry, "tests")
     try:
         classes = namespace.run_prompt(plan.prompt)

@@ -7,12 +7,13 @@ Verdicts from here carry the flag `shared_oracle`.
 `main(payload, fds)`: `fds[0]` is the report channel. The payload is two payloads: the plan's and the completion's.
 """
 
+import builtins
 import socket
 
 import msgpack
 
 from assay.verifiers.split.harness import Harness, run_tests
-from assay.verifiers.split.loading import load
+from assay.verifiers.split.loading import load, predefine_typing
 from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.plan import Broken, unpack_plan
 from assay.verifiers.split.preparation import check_tests, quieten
@@ -34,7 +35,9 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         compiled = check_tests(plan)
         count = None if compiled.style == "pytest" else len(plan.cases) or len(compiled.codes)
         supervisor.tell(Prepared(count))
-        namespace = Namespace(plan.entry, "tests")  # its builtins are copied before the completion may change them
+        predefine_typing()
+        namespace = Namespace(plan.entry, "tests")
+        namespace["__builtins__"] = dict(vars(builtins))  # before the completion may change them
         loaded = load(sources_payload)
         kind, message = loaded.error or ("", "")
         supervisor.tell(Loaded(kind, message))
