@@ -36,26 +36,38 @@ class Cancellation(Wire):
 
 def batch_routes(parts: Parts) -> APIRouter:
     """Return the routes."""
+    routes = _BatchRoutes(parts)
     router = APIRouter(prefix="/v1", tags=["batches"], responses=spec.PROBLEMS)
-    bodies = BodyReader(parts)
+    one = "/batches/{batch_id}"
+    router.post("/batches", status_code=202, openapi_extra=spec.BATCH_BODY, responses=spec.ACCEPTED)(routes.submit)
+    router.post("/score", openapi_extra=spec.SCORE_BODY, responses=spec.SCORED)(routes.score)
+    router.get(one, responses=spec.STATUS)(routes.status)
+    router.delete(one, responses=spec.STATUS)(routes.cancel_all)
+    router.post(f"{one}/cancel", openapi_extra=spec.CANCEL_BODY, responses=spec.CANCELLED)(routes.cancel_some)
+    router.get(f"{one}/results.jsonl", response_class=StreamingResponse, responses=spec.LINES)(routes.results)
+    return router
 
-    @router.post("/batches", status_code=202, openapi_extra=spec.BATCH_BODY, responses=spec.ACCEPTED)
-    async def submit(request: Request) -> Response:
+
+class _BatchRoutes:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._bodies = BodyReader(parts)
+
+    async def submit(self, request: Request) -> Response:
         """Accept a batch; answered once it is durable."""
-        raw = await bodies.raw(request)
-        submission = await bodies.submission(request, raw)
-        ttl_s = parts.settings.result_ttl_s
+        raw = await self._bodies.raw(request)
+        submission = await self._bodies.submission(request, raw)
+        ttl_s = self._parts.settings.result_ttl_s
         idempotency = await asyncio.to_thread(idempotency_of, request, raw, ttl_s)
-        accepted = await asyncio.to_thread(parts.batches.accept, submission, idempotency)
+        accepted = await asyncio.to_thread(self._parts.batches.accept, submission, idempotency)
         state = "queued"
         if accepted.is_repeated:
-            state = (await asyncio.to_thread(parts.results.status, accepted.batch_id))["state"]
+            state = (await asyncio.to_thread(self._parts.results.status, accepted.batch_id))["state"]
         return json_answer({"batch_id": accepted.batch_id, "state": state, "total": accepted.total}, 202)
 
-    @router.post("/score", openapi_extra=spec.SCORE_BODY, responses=spec.SCORED)
-    async def score(request: Request) -> Response:
+    async def score(self, request: Request) -> Response:
         """Score a few attempts at interactive priority; answered, in input order, when all are done."""
-        submission = await bodies.submission(request, await bodies.raw(request))
+        submission = await self._bodies.submission(request, await self._bodies.raw(request))
         if len(submission.entries) > _MAX_SCORE:
             raise TooLarge(f"more than {_MAX_SCORE} attempts", path="attempts", fix="use POST /v1/batches")
 
@@ -63,30 +75,27 @@ def batch_routes(parts: Parts) -> APIRouter:
             while (await request.receive())["type"] != "http.disconnect":
                 pass
 
-        lines = await parts.calls.score(submission, gone)
+        lines = await self._parts.calls.score(submission, gone)
         return Response(b'{"results":[' + b",".join(lines) + b"]}", media_type="application/json")
 
-    @router.get("/batches/{batch_id}", responses=spec.STATUS)
-    async def status(batch_id: str) -> Response:
+    async def status(self, batch_id: str) -> Response:
         """Return state, progress, counts by outcome and sums per group."""
-        return json_answer(await asyncio.to_thread(parts.results.status, batch_id))
+        return json_answer(await asyncio.to_thread(self._parts.results.status, batch_id))
 
-    @router.delete("/batches/{batch_id}", responses=spec.STATUS)
-    async def cancel_all(batch_id: str) -> Response:
+    async def cancel_all(self, batch_id: str) -> Response:
         """Cancel what has no result yet: queued attempts never start, running ones are killed."""
-        await asyncio.to_thread(_cancel, parts, batch_id, None)
-        return json_answer(await asyncio.to_thread(parts.results.status, batch_id))
+        await asyncio.to_thread(_cancel, self._parts, batch_id, None)
+        return json_answer(await asyncio.to_thread(self._parts.results.status, batch_id))
 
-    @router.post("/batches/{batch_id}/cancel", openapi_extra=spec.CANCEL_BODY, responses=spec.CANCELLED)
-    async def cancel_some(batch_id: str, request: Request) -> Response:
+    async def cancel_some(self, batch_id: str, request: Request) -> Response:
         """Cancel the attempts of some groups, or at some places, that have no result yet."""
-        chosen = _parse_cancellation(await bodies.raw(request))
+        chosen = _parse_cancellation(await self._bodies.raw(request))
         predicate = by_groups_or_indexes(chosen.groups, chosen.attempts)
-        count = await asyncio.to_thread(_cancel, parts, batch_id, predicate)
+        count = await asyncio.to_thread(_cancel, self._parts, batch_id, predicate)
         return json_answer({"batch_id": batch_id, "cancelled": count})
 
-    @router.get("/batches/{batch_id}/results.jsonl", response_class=StreamingResponse, responses=spec.LINES)
     async def results(
+        self,
         batch_id: str,
         after: int = Query(0, ge=0, description="Skip results up to this seq."),
         follow: bool = Query(False, description="Stay until the batch is complete."),
@@ -98,12 +107,10 @@ def batch_routes(parts: Parts) -> APIRouter:
             raise InvalidRequest("events stand in order of completion", path="events", fix="drop events or order=input")
         # A client that resumes may have missed the event of the last result it saw: that result is read again.
         start = max(0, after - 1) if events else after
-        reader = await asyncio.to_thread(parts.results.read, batch_id, start)
-        pages = _pages(parts, batch_id, reader, follow)
+        reader = await asyncio.to_thread(self._parts.results.read, batch_id, start)
+        pages = _pages(self._parts, batch_id, reader, follow)
         body = _sorted(pages) if order == "input" else _in_order(pages, after, events is not None)
         return StreamingResponse(body, media_type=NDJSON)
-
-    return router
 
 
 async def _pages(parts: Parts, batch_id: str, reader: Reader, follow: bool) -> AsyncIterator[list[Stored]]:

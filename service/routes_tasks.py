@@ -21,61 +21,68 @@ from assay.verifiers.interface import Verifier
 
 def task_routes(parts: Parts) -> APIRouter:
     """Return the routes."""
+    routes = _TaskRoutes(parts)
     router = APIRouter(prefix="/v1", tags=["tasks"], responses=spec.PROBLEMS)
-    bodies = BodyReader(parts)
+    one = "/tasks/{task_id:path}"
+    router.put(one, openapi_extra=spec.TASK_BODY, responses=spec.STORED_ONE)(routes.store_one)
+    router.post("/tasks", openapi_extra=spec.TASKS_BODY, responses=spec.STORED_MANY)(routes.store_many)
+    router.get(f"{one}/stats", responses=spec.STATS)(routes.stats)
+    router.get("/verifiers", responses=spec.VERIFIERS)(routes.verifiers)
+    router.get("/verifiers/{name}", responses=spec.VERIFIER)(routes.verifier)
+    return router
 
-    @router.put("/tasks/{task_id:path}", openapi_extra=spec.TASK_BODY, responses=spec.STORED_ONE)
-    async def store_one(task_id: str, request: Request) -> Response:
+
+class _TaskRoutes:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._bodies = BodyReader(parts)
+
+    async def store_one(self, task_id: str, request: Request) -> Response:
         """Store a task: attempts may then name it by id. Storing it again replaces it for later batches."""
-        raw = await bodies.raw(request)
-
-        def store() -> Drafted:
-            text = bodies.text(request, raw)
-            document = load(text)
-            if isinstance(document, dict) and document.setdefault("id", task_id) != task_id:
-                raise InvalidRequest("the body has another id than the address", path="id", fix="make them equal")
-            drafts = Draft(parts.registry, parts.settings)
-            drafts.add_task(document, "", len(text))
-            parts.batches.tasks.store(drafts.tasks)
-            return drafts.tasks[0]
-
         media_kind(request.headers.get("content-type"))
-        ref = (await asyncio.to_thread(store)).ref
+        raw = await self._bodies.raw(request)
+        ref = (await asyncio.to_thread(self._store_one, task_id, request, raw)).ref
         return json_answer({"id": ref.id, "verifier": ref.verifier, "content": ref.content})
 
-    @router.post("/tasks", openapi_extra=spec.TASKS_BODY, responses=spec.STORED_MANY)
-    async def store_many(request: Request) -> Response:
+    async def store_many(self, request: Request) -> Response:
         """Store tasks, all or none: JSON lines, or {"tasks": [...]}."""
-        raw = await bodies.raw(request)
         kind = media_kind(request.headers.get("content-type"))
+        raw = await self._bodies.raw(request)
+        return json_answer({"stored": await asyncio.to_thread(self._store_many, kind, request, raw)})
 
-        def store() -> int:
-            drafts = _read_tasks(bodies.text(request, raw), kind, Draft(parts.registry, parts.settings))
-            parts.batches.tasks.store(drafts.tasks)
-            return drafts.size
-
-        return json_answer({"stored": await asyncio.to_thread(store)})
-
-    @router.get("/tasks/{task_id:path}/stats", responses=spec.STATS)
-    async def stats(task_id: str) -> Response:
+    async def stats(self, task_id: str) -> Response:
         """Return how the attempts at a task have fared so far, in all and by policy version."""
-        fields = await asyncio.to_thread(parts.connection.ask, "HGETALL", keys.task_stats(json.dumps(task_id)))
+        key = keys.task_stats(json.dumps(task_id))
+        fields = await asyncio.to_thread(self._parts.connection.ask, "HGETALL", key)
         if not fields:
             raise NotFound(f"no attempt at task {task_id!r} is known", fix="check the id")
         return json_answer(_stats(task_id, fields))
 
-    @router.get("/verifiers", responses=spec.VERIFIERS)
-    async def verifiers() -> Response:
+    async def verifiers(self) -> Response:
         """Return the names and versions of all verifiers."""
-        table = [parts.registry.get(name) for name in parts.registry.names]
+        registry = self._parts.registry
+        table = [registry.get(name) for name in registry.names]
         return json_answer({"verifiers": [{"name": one.name, "version": one.version} for one in table]})
 
-    @router.get("/verifiers/{name}", responses=spec.VERIFIER)
-    async def verifier(name: str) -> Response:
+    async def verifier(self, name: str) -> Response:
         """Return a verifier's version, the JSON schema of its tasks and an example."""
-        return json_answer(_describe(parts.registry.get(name)))
+        return json_answer(_describe(self._parts.registry.get(name)))
 
-    return router
+    def _store_one(self, task_id: str, request: Request, raw: bytes) -> Drafted:
+        text = self._bodies.text(request, raw)
+        document = load(text)
+        if isinstance(document, dict) and document.setdefault("id", task_id) != task_id:
+            raise InvalidRequest("the body has another id than the address", path="id", fix="make them equal")
+        drafts = Draft(self._parts.registry, self._parts.settings)
+        drafts.add_task(document, "", len(text))
+        self._parts.batches.tasks.store(drafts.tasks)
+        return drafts.tasks[0]
+
+    def _store_many(self, kind: Kind, request: Request, raw: bytes) -> int:
+        draft = Draft(self._parts.registry, self._parts.settings)
+        drafts = _read_tasks(self._bodies.text(request, raw), kind, draft)
+        self._parts.batches.tasks.store(drafts.tasks)
+        return drafts.size
 
 
 def _read_tasks(data: bytes, kind: Kind, drafts: Draft) -> Draft:

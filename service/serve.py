@@ -1,5 +1,6 @@
 """`assay serve`: one process that holds the API and keeps a private Redis and the workers running."""
 
+import asyncio
 import fcntl
 import ipaddress
 import logging
@@ -23,7 +24,7 @@ from assay.service.fleet import Fleet
 from assay.service.launch import Orders, read_orders, spawn
 from assay.service.leash import end_with
 from assay.service.logs import configure_logging
-from assay.service.parts import assemble_parts
+from assay.service.parts import Parts, assemble_parts
 from assay.service.queue import ChunkQueue
 from assay.service.redis_server import PrivateRedis
 from assay.service.supervisor import Supervisor
@@ -64,16 +65,7 @@ def serve(
         parts = assemble_parts(settings, connection, registry, private_redis=settings.redis_url is None)
         listener = _listen(settings)
         stack.callback(listener.close)
-        config = uvicorn.Config(
-            create_app(parts),
-            log_config=None,
-            access_log=False,
-            timeout_graceful_shutdown=_DRAIN_S,
-            timeout_keep_alive=_KEEP_ALIVE_S,
-            backlog=_BACKLOG,
-        )
-        readiness = parts.readiness if settings.workers else lambda: ""
-        server = _Server(config, _address(listener), readiness, on_ready)
+        server = _Server(parts, _address(listener), on_ready)
         supervisor = Supervisor(settings, redis_url, chosen, on_refused=server.give_up)
         stack.callback(supervisor.stop)
         supervisor.start()
@@ -121,16 +113,18 @@ def check_exposure(settings: Settings) -> None:
 class _Server(uvicorn.Server):
     """Tells when attempts are judged; ends when a worker says that it never will be."""
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        address: str,
-        readiness: Callable[[], str],
-        on_ready: Callable[[str], None] | None,
-    ) -> None:
+    def __init__(self, parts: Parts, address: str, on_ready: Callable[[str], None] | None) -> None:
+        config = uvicorn.Config(
+            create_app(parts),
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_DRAIN_S,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            backlog=_BACKLOG,
+        )
         super().__init__(config)
+        self._readiness = parts.readiness if parts.settings.workers else lambda: ""
         self._address = address
-        self._readiness = readiness
         self._on_ready = on_ready
         self._announced = False
         self.has_given_up = False
@@ -142,7 +136,7 @@ class _Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """Called by uvicorn ten times a second."""
-        if not self._announced and not self._readiness():
+        if not self._announced and not await asyncio.to_thread(self._readiness):
             self._announced = True
             log.info("ready url=%s", self._address)
             if self._on_ready is not None:
