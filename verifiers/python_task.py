@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self  # Any: arguments and expected values are JSON of any shape
 
-from pydantic import AfterValidator, AliasChoices, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, model_validator
 
 from assay.schema import Scoring, TaskBase, Wire
 from assay.verifiers.comparison import parse_comparison
@@ -75,6 +75,10 @@ class PythonCase(Wire):
 
 class PythonTask(TaskBase):
     """A Python function, class or program to write, with the tests that judge it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "add", "entry_point": "add", "tests": ["add(1, 2) == 3"]}]}
+    )
 
     verifier: Literal["python"] = "python"
     prompt: str = ""

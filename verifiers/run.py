@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ConfigDict
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
@@ -25,6 +25,8 @@ def _check_compare(text: str) -> str:
 
 class RunTask(TaskBase):
     """A program to run: reward 1 for exit code 0 and, where `stdout` is given, that output."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"id": "hello", "verifier": "run", "stdout": "hello\n"}]})
 
     verifier: Literal["run"] = "run"
     stdin: str = ""
