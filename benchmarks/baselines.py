@@ -1,7 +1,7 @@
 """Two ways to run the same programs without any isolation, to measure against.
 
 Run as a program of its own, so that the measured interpreter is small: `baselines.py fork|spawn CONCURRENCY COUNT`
-reads a JSON list of programs from standard input and prints {"seconds", "failed"} as JSON.
+reads a JSON list of programs from standard input and prints {"seconds", "cpu_s", "failed"} as JSON.
 """
 
 import collections
@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import resource
 import string
 import struct
 import subprocess
@@ -19,6 +20,7 @@ import time
 import typing
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,8 +30,16 @@ WARM = (collections, heapq, itertools, math, re, string, typing)
 _TICKET = struct.Struct("I")
 
 
-def measure(kind: str, programs: Sequence[str], concurrency: int, count: int) -> float:
-    """Run a baseline in a fresh interpreter and return attempts per second."""
+@dataclass(frozen=True)
+class Rate:
+    """Attempts per second, and the CPU milliseconds of one attempt (which a busy machine disturbs less)."""
+
+    per_s: float
+    cpu_ms: float
+
+
+def measure(kind: str, programs: Sequence[str], concurrency: int, count: int) -> Rate:
+    """Run a baseline in a fresh interpreter."""
     done = subprocess.run(
         [sys.executable, __file__, kind, str(concurrency), str(count)],
         input=json.dumps(programs),
@@ -40,7 +50,7 @@ def measure(kind: str, programs: Sequence[str], concurrency: int, count: int) ->
     report = json.loads(done.stdout)
     if report["failed"]:
         raise SystemExit(f"{report['failed']} of {count} programs failed in the baseline {kind!r}")
-    return count / float(report["seconds"])
+    return Rate(count / float(report["seconds"]), 1000 * float(report["cpu_s"]) / count)
 
 
 def fork_all(programs: Sequence[str], forkers: int, count: int) -> int:
@@ -97,7 +107,10 @@ def main() -> None:
     programs = json.load(sys.stdin)
     started = time.perf_counter()
     failed = (fork_all if kind == "fork" else spawn_all)(programs, concurrency, count)
-    print(json.dumps({"seconds": time.perf_counter() - started, "failed": failed}))
+    seconds = time.perf_counter() - started
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    cpu_s = sum(usage.ru_utime + usage.ru_stime for usage in used)
+    print(json.dumps({"seconds": seconds, "cpu_s": cpu_s, "failed": failed}))
 
 
 if __name__ == "__main__":

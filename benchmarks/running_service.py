@@ -1,5 +1,6 @@
 """A service of its own processes for a benchmark, and what they weigh."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -27,6 +28,10 @@ class RunningService:
     def pss_mb(self) -> float:
         """Return the proportional set size of every process of the service, in MB (2^20 bytes)."""
         return sum(map(_pss_kb, self._pids())) / 1024
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that the service has used so far, ended children included."""
+        return sum(map(_cpu_s, self._pids()))
 
     def _pids(self) -> set[int]:
         """The process tree, and whatever else names the data folder (a Redis that left the tree)."""
@@ -87,6 +92,15 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0.0
+    ticks = sum(map(int, stat.rpartition(")")[2].split()[11:15]))  # utime, stime, cutime, cstime
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _pss_kb(pid: int) -> int:

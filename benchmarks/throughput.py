@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import httpx
-from baselines import measure
+from baselines import Rate, measure
 from running_service import RunningService, running_service
 from workload import DEFAULT_FILE, Workload, load_workload
 
@@ -43,7 +43,7 @@ def main() -> None:
     with running_service() as service, Client(service.url) as client:
         idle_mb = service.pss_mb()
         through_http(client, workload, SLOTS * 4)  # warm interpreters start with the first attempts
-        rates = _rounds(client, workload, arguments)
+        rates = _rounds(service, client, workload, arguments)
         figures: dict[str, float] = {**rates, **latency(client, workload, arguments.calls), **memory(service, idle_mb)}
         accepted_s = acceptance_s(service, client, workload, arguments.batch)
         figures |= {"batch_attempts": arguments.batch, "batch_accepted_s": accepted_s}
@@ -103,33 +103,48 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def _rounds(client: Client, workload: Workload, arguments: argparse.Namespace) -> Mapping[str, float]:
+def _rounds(
+    service: RunningService, client: Client, workload: Workload, arguments: argparse.Namespace
+) -> Mapping[str, float]:
     """Measure the three ways back to back, so that a busy machine disturbs them alike; medians over rounds."""
     count = arguments.attempts
     rows = []
     for number in range(arguments.rounds):
-        http = through_http(client, workload, count)
+        cpu_s = service.cpu_s()
+        http = Rate(through_http(client, workload, count), 0.0)
+        http = Rate(http.per_s, 1000 * (service.cpu_s() - cpu_s) / count)
         fork = measure("fork", workload.programs, CORES, count)
         spawn = measure("spawn", workload.programs, SLOTS, count)
         rows.append((http, fork, spawn))
         print(
-            f"round {number + 1}: http {http:.1f}/s, bare fork {fork:.1f}/s, python file.py {spawn:.1f}/s; "
-            f"http/fork {http / fork:.2f}, http/spawn {http / spawn:.2f}",
+            f"round {number + 1}: http {_shown(http)}, bare fork {_shown(fork)}, python file.py {_shown(spawn)}; "
+            f"http/fork {http.per_s / fork.per_s:.2f}, http/spawn {http.per_s / spawn.per_s:.2f}",
             flush=True,
         )
     return {
-        "http_per_s": statistics.median(row[0] for row in rows),
-        "fork_per_s": statistics.median(row[1] for row in rows),
-        "spawn_per_s": statistics.median(row[2] for row in rows),
-        "http_to_fork": statistics.median(row[0] / row[1] for row in rows),
-        "http_to_spawn": statistics.median(row[0] / row[2] for row in rows),
+        "http_per_s": statistics.median(http.per_s for http, _, _ in rows),
+        "fork_per_s": statistics.median(fork.per_s for _, fork, _ in rows),
+        "spawn_per_s": statistics.median(spawn.per_s for _, _, spawn in rows),
+        "http_to_fork": statistics.median(http.per_s / fork.per_s for http, fork, _ in rows),
+        "http_to_spawn": statistics.median(http.per_s / spawn.per_s for http, _, spawn in rows),
+        "http_cpu_ms": statistics.median(http.cpu_ms for http, _, _ in rows),
+        "fork_cpu_ms": statistics.median(fork.cpu_ms for _, fork, _ in rows),
+        "spawn_cpu_ms": statistics.median(spawn.cpu_ms for _, _, spawn in rows),
     }
+
+
+def _shown(rate: Rate) -> str:
+    return f"{rate.per_s:.1f}/s ({rate.cpu_ms:.1f} ms CPU)"
 
 
 def _print_tail(figures: Mapping[str, float]) -> None:
     print(
         f"median: http {figures['http_per_s']:.1f}/s = {figures['http_to_fork']:.2f} of bare fork "
         f"(at least 0.4, aim 0.5) = {figures['http_to_spawn']:.2f} of python file.py (at least 1.5, aim 2)"
+    )
+    print(
+        f"CPU of one attempt: http {figures['http_cpu_ms']:.1f} ms, bare fork {figures['fork_cpu_ms']:.1f} ms, "
+        f"python file.py {figures['spawn_cpu_ms']:.1f} ms"
     )
     print(
         f"one-attempt score: p50 {figures['score_p50_ms']:.1f} ms, p99 {figures['score_p99_ms']:.1f} ms; "
