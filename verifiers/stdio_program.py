@@ -18,7 +18,7 @@ import zlib
 from types import ModuleType
 
 from assay.verifiers.split.assembly import Program
-from assay.verifiers.split.loading import build, unpack_sources
+from assay.verifiers.split.loading import build, forget_typing, unpack_sources
 
 STARTED = b"started"
 _OWN_FRAMES = 30  # frames of ours below the program's; it is to have the usual 1,000 above them
@@ -54,6 +54,7 @@ def _prepare(program: Program, path: str, payload: bytes) -> None:
         file.write(program.text)
     random.seed(zlib.crc32(payload))
     warnings.simplefilter("ignore")
+    forget_typing()
     sys.argv = ["solution.py"]
     sys.path.insert(0, os.path.dirname(path))
     sys.setrecursionlimit(sys.getrecursionlimit() + _OWN_FRAMES)

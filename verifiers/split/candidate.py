@@ -7,6 +7,7 @@ here against a completion that patches builtins or modules only keeps honest ecc
 import builtins
 import socket
 import sys
+from functools import cache
 from types import ModuleType
 
 from msgpack import Packer
@@ -23,7 +24,9 @@ _SHOWN = 2000  # characters of a load error
 
 
 def warm() -> None:
-    """Do in the warm interpreter what every child would repeat: tables of names, and the first use of the parser."""
+    """Do in the warm interpreter what every child would repeat: every object touched there costs a child a page."""
+    loading.predefine_typing()
+    spare_builtins()
     names.name_of(main)
     sources = Sources(read_completion("    return a\n"), entry="f", prompt='def f(a):\n    """Same."""\n')
     loading.build(sources, (), "solution.py")
@@ -31,7 +34,8 @@ def warm() -> None:
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Load the completion in `payload` and serve it on `fds[0]`; return the exit code."""
-    hide_builtins()
+    loading.predefine_typing()
+    sys.modules["builtins"] = spare_builtins()
     streams = Echo()
     streams.install()
     link = Channel(socket.socket(fileno=fds[0]))
@@ -46,11 +50,12 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     return 0
 
 
-def hide_builtins() -> None:
-    """Let `import builtins` give the completion a copy, so that what it patches there is not what we run on."""
+@cache
+def spare_builtins() -> ModuleType:
+    """Return a copy of the builtins for the completion, so that what it patches there is not what we run on."""
     copy = ModuleType("builtins")
     vars(copy).update(vars(builtins))
-    sys.modules["builtins"] = copy
+    return copy
 
 
 def _load_report(loaded: loading.LoadedModule) -> bytes:

@@ -119,8 +119,16 @@ def load(payload: bytes) -> LoadedModule:
 
 def predefine_typing() -> None:
     """Make the typing names known everywhere in this process, beside the builtins: in no module are they its own."""
+    if "Optional" not in vars(builtins):
+        for name in typing.__all__:
+            vars(builtins).setdefault(name, getattr(typing, name))
+
+
+def forget_typing() -> None:
+    """Undo `predefine_typing` for a program that runs by itself."""
     for name in typing.__all__:
-        vars(builtins).setdefault(name, getattr(typing, name))
+        if vars(builtins).get(name) is getattr(typing, name):
+            delattr(builtins, name)
 
 
 def describe(error: BaseException) -> str:
@@ -138,7 +146,7 @@ def describe(error: BaseException) -> str:
 def _new_module(name: str, path: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = path
-    module.__dict__["__builtins__"] = builtins
+    module.__dict__["__builtins__"] = sys.modules["builtins"]  # in a candidate a copy, which it may patch
     parent, _, leaf = name.rpartition(".")
     if parent:
         package = sys.modules.get(parent) or _new_module(parent, path)

@@ -7,14 +7,23 @@ the socket over which the supervisor passes the link to the next candidate when 
 import socket
 import traceback
 
+from assay.verifiers.split import names
 from assay.verifiers.split.harness import Harness, run_tests
-from assay.verifiers.split.loading import describe
-from assay.verifiers.split.plan import Broken, unpack_plan
-from assay.verifiers.split.preparation import CannotSplit, Ready, prepare, quieten
+from assay.verifiers.split.loading import describe, predefine_typing
+from assay.verifiers.split.plan import Broken, Plan, pack_plan, unpack_plan
+from assay.verifiers.split.preparation import CannotSplit, Ready, check_tests, prepare, quieten
 from assay.verifiers.split.remote import Candidate, CandidateGone
 from assay.verifiers.split.report import Done, Fault, Loaded, NeedsShared, Prepared, TaskBroken
 from assay.verifiers.split.stub_module import attach
 from assay.verifiers.split.supervisor import Supervisor
+
+
+def warm() -> None:
+    """Do in the warm interpreter what every child would repeat: every object touched there costs a child a page."""
+    predefine_typing()
+    names.name_of(main)
+    plan = Plan("check", ("def check(candidate):\n    assert candidate(1) == 1\n",), (), "solution", "f", "", 1.0, True)
+    check_tests(unpack_plan(pack_plan(plan)))
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
