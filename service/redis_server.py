@@ -106,6 +106,7 @@ class PrivateRedis:
                 stdout=output,
                 stderr=output,
                 pass_fds=(lock,),
+                start_new_session=True,  # Ctrl-C is for the service, which ends its Redis last
             )
         self._process = process
         self._wait_until_loaded(process, log_path)

@@ -97,8 +97,8 @@ def _read_tasks(data: bytes, kind: Kind, drafts: Draft) -> Draft:
 
 def _describe(verifier: Verifier) -> Mapping[str, Any]:
     schema = verifier.task_model.model_json_schema()
-    examples = schema.pop("examples", None) or [{"id": "example", "verifier": verifier.name}]
-    return {"name": verifier.name, "version": verifier.version, "schema": schema, "example": examples[0]}
+    example = next(iter(schema.pop("examples", ())), None)
+    return {"name": verifier.name, "version": verifier.version, "schema": schema, "example": example}
 
 
 def _stats(task_id: str, fields: Mapping[bytes, bytes]) -> Mapping[str, Any]:
