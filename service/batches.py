@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgpack
-from redis.client import Pipeline
 
 from assay.errors import InvalidRequest, NotFound, QueueFull, TooLarge
 from assay.outcomes import Outcome
 from assay.service import keys
 from assay.service.admission import Submission
 from assay.service.chunks import Entry, Member, Terms, choose_size, cut, interleave, pack, unpack
-from assay.service.connection import Connection
+from assay.service.connection import Connection, Pipeline
 from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
 from assay.service.recording import offer, read_answer, to_line, unjudged

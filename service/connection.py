@@ -6,7 +6,8 @@ from typing import Any, TypeVar  # Any: Redis answers have no types of their own
 
 from redis import Redis
 from redis.backoff import ExponentialWithJitterBackoff
-from redis.client import Pipeline, PubSub
+from redis.client import Pipeline as Pipeline  # other modules name these types from here
+from redis.client import PubSub as PubSub
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, WatchError
 from redis.exceptions import TimeoutError as RedisTimeoutError

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgpack
-from redis.client import PubSub
 
 from assay.errors import ServiceUnavailable
 from assay.service import keys
-from assay.service.connection import Connection, next_message
+from assay.service.connection import Connection, PubSub, next_message
 
 log = logging.getLogger(__name__)
 

@@ -26,7 +26,12 @@ class Orders:
 
 def spawn(module: str, orders: Orders, *, pass_fds: Sequence[int] = ()) -> subprocess.Popen[bytes]:
     """Start `python -m module`, which must begin with `read_orders`."""
-    process = subprocess.Popen([sys.executable, "-P", "-m", module], stdin=subprocess.PIPE, pass_fds=tuple(pass_fds))
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        pass_fds=tuple(pass_fds),
+        start_new_session=True,  # Ctrl-C is for the parent, which ends its children in order
+    )
     assert process.stdin is not None
     try:
         process.stdin.write(_pack(orders))

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from redis.client import Pipeline
 from rq import Queue
 from rq.registry import FailedJobRegistry, StartedJobRegistry
 from rq.serializers import JSONSerializer
@@ -20,7 +19,7 @@ from rq.serializers import JSONSerializer
 from assay.canonical import content_hash
 from assay.errors import InfraFault
 from assay.service import keys, scripts
-from assay.service.connection import Connection
+from assay.service.connection import Connection, Pipeline
 
 LEASE_S = 15
 """Seconds after its worker's last sign of life at which a chunk is given to another."""

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any  # Any: Redis answers have no types of their own
 
 import msgpack
-from redis.client import Pipeline
 
 from assay.errors import ServiceUnavailable
 from assay.service import keys
 from assay.service.chunks import Member
-from assay.service.connection import Connection
+from assay.service.connection import Connection, Pipeline
 from assay.service.queue import ChunkQueue, Claim
 from assay.service.recording import Line, offer, read_answer
 from assay.service.telemetry import Tally

@@ -4,8 +4,6 @@ import json
 import time
 from dataclasses import dataclass
 
-from redis.client import Pipeline
-
 from assay import __version__
 from assay.canonical import dump_line
 from assay.outcomes import Outcome
