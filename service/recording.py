@@ -10,6 +10,7 @@ from assay.outcomes import Outcome
 from assay.schema import Attempt, BatchOptions, Result, TaskBase, Timing, Usage
 from assay.service import keys, scripts
 from assay.service.chunks import Member
+from assay.service.connection import Pipeline
 from assay.verifiers.evaluate import Evaluation
 from assay.verifiers.results import Place, build_result
 
