@@ -11,6 +11,7 @@ import io
 import itertools
 import json
 import math
+import threading
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -780,6 +781,32 @@ def test_pipelined_calls_come_in_order(load: Load) -> None:
     assert arguments[3] == [3, 3]
 
 
+def test_answers_to_pipelined_calls_may_need_questions(load: Load) -> None:
+    """Results of classes not yet known are understood while further calls are under way."""
+    module = load("""
+        from collections import namedtuple
+        Pair = namedtuple("Pair", "a b")
+        def pair(n): return [Pair(n, n)] if n % 2 else n
+    """)
+
+    answers = list(module.subject.call_many("pair", [((n,), {}) for n in range(40)]))
+
+    assert answers == [Returned([(n, n)] if n % 2 else n) for n in range(40)]
+
+
+def test_pipelined_calls_can_be_given_up(load: Load) -> None:
+    """Answers to calls under way when the caller loses interest do not answer later questions."""
+    module = load("def same(x): return x")
+    calls = module.subject.call_many("same", [((n,), {}) for n in range(40)])
+
+    first = next(calls)
+    calls.close()
+
+    assert first == Returned(0)
+    assert module.same("later") == "later"
+    assert list(module.subject.call_many("same", [((7,), {})])) == [Returned(7)]
+
+
 def test_large_arguments_and_results_do_not_lock(load: Load) -> None:
     """Pipelined calls with megabytes both ways end."""
     module = load("def same(x): return x")
@@ -803,12 +830,61 @@ def test_module_names_can_be_read_and_set(load: Load) -> None:
         module.subject.get("missing")
 
 
-def test_threads_of_a_test_take_turns(load: Load) -> None:
-    """Several threads of a test may use the candidate at once."""
-    module = load("def square(x): return x * x")
+def test_threads_of_a_test_run_side_by_side(load: Load) -> None:
+    """Several threads of a test may use the candidate at once, and wait for each other inside it."""
+    module = load("""
+        import threading
+        def square(x): return x * x
+        class Queue:
+            def __init__(self):
+                self.items, self.ready = [], threading.Condition()
+            def put(self, item):
+                with self.ready:
+                    self.items.append(item)
+                    self.ready.notify()
+            def get(self):
+                with self.ready:
+                    self.ready.wait_for(lambda: self.items)
+                    return self.items.pop(0)
+        BARRIER = threading.Barrier(8)
+        def meet(): return BARRIER.wait() >= 0
+    """)
+    queue = module.Queue()
 
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(module.square, range(200))) == [n * n for n in range(200)]
+        putting = pool.submit(lambda: [queue.put(n) for n in range(50)])
+        received = [queue.get() for _ in range(50)]
+        putting.result()
+        squares = list(pool.map(module.square, range(200)))
+        met = list(pool.map(lambda _: module.meet(), range(8)))
+
+    assert received == list(range(50))
+    assert squares == [n * n for n in range(200)]
+    assert met == [True] * 8
+
+
+def test_threads_wait_for_the_first_one(load: Load) -> None:
+    """The thread that connected may block in the candidate until another one, started before, helps it."""
+    module = load("""
+        import threading
+        event = threading.Event()
+        def wait(): return event.wait(20)
+        def release(): event.set()
+    """)
+    wait, release, started = module.wait, module.release, threading.Event()
+
+    def help_later() -> None:
+        started.wait()
+        release()
+
+    helper = threading.Thread(target=help_later)
+    helper.start()
+    starter = threading.Timer(0.05, started.set)
+    starter.start()
+
+    assert wait() is True
+    helper.join()
+    starter.join()
 
 
 def test_threads_of_the_candidate_may_call_back(load: Load) -> None:

@@ -17,7 +17,8 @@ from assay.verifiers.split import loading, names
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
 from assay.verifiers.split.echo import Echo
-from assay.verifiers.split.server import Hangup, Server
+from assay.verifiers.split.server import Server
+from assay.verifiers.split.switchboard import Hangup
 from assay.verifiers.split.wire import Say
 
 _SHOWN = 2000  # characters of a load error

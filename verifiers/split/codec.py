@@ -6,6 +6,7 @@ through a flat table of nodes (`assay.verifiers.split.graph`). Decoding executes
 of its input, and yields exact built-in types or what the *port* makes of a handle.
 """
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Protocol  # Any: values of every type cross
@@ -49,17 +50,24 @@ class Port(Protocol):
         ...
 
 
+class _State(threading.local):
+    """Where one thread stands: decoding may ask the peer, which decodes again, and threads do so side by side."""
+
+    def __init__(self) -> None:
+        self.packers: list[Packer] = []
+        self.out_depth = 0
+        self.in_depth = 0
+        self.known: Sequence[object] = ()
+
+
 class Codec:
-    """Encodes and decodes values at one end. Not thread-safe, but re-entrant (decoding may ask the peer)."""
+    """Encodes and decodes values at one end. Thread-safe and re-entrant."""
 
     def __init__(self, port: Port) -> None:
         self._port = port
         self._keys: dict[type, str | None] = {}
         self._forms: dict[type, _Form] = {}
-        self._packers: list[Packer] = []
-        self._out = 0
-        self._in = 0
-        self._known: Sequence[object] = ()
+        self._state = _State()
 
     def pack(self, value: object, known: Mapping[int, int] | None = None) -> bytes:
         """Encode `value`; containers whose id is in `known` become references to the peer's own objects.
@@ -80,24 +88,26 @@ class Codec:
 
     def pack_tree(self, value: object) -> bytes:
         """Encode a value that is known to be a tree."""
-        if self._out >= len(self._packers):
-            self._packers.append(
+        state = self._state
+        if state.out_depth >= len(state.packers):
+            state.packers.append(
                 Packer(default=self._default, strict_types=True, use_bin_type=True, unicode_errors="surrogatepass")
             )
-        packer = self._packers[self._out]  # a packer is not re-entrant: one per level of nesting
-        self._out += 1
+        packer = state.packers[state.out_depth]  # a packer is not re-entrant: one per level of nesting
+        state.out_depth += 1
         try:
             packed: bytes = packer.pack(value)
             return packed
         finally:
-            self._out -= 1
+            state.out_depth -= 1
 
     def unpack(self, data: bytes, known: Sequence[object] = ()) -> Any:
         """Decode a value; references of the peer to our own containers are looked up in `known`.
 
         Raises ProtocolError for anything that is not the encoding of a value.
         """
-        outer, self._known = self._known, known
+        state = self._state
+        outer, state.known = state.known, known
         try:
             return self.unpack_tree(data)
         except (
@@ -111,7 +121,7 @@ class Codec:
         ) as error:
             raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error
         finally:
-            self._known = outer
+            state.known = outer
 
     def unpack_tracked(self, data: bytes) -> tuple[Any, list[Any]]:
         """Decode a value and list its containers in the order of `pack_tracked`. Raises ProtocolError."""
@@ -203,9 +213,10 @@ class Codec:
         return self.pack_tree([root, nodes])
 
     def _hook(self, code: int, data: bytes) -> object:
-        if self._in >= _DEPTH:
+        state = self._state
+        if state.in_depth >= _DEPTH:
             raise ProtocolError("extension payloads are nested too deeply")
-        self._in += 1
+        state.in_depth += 1
         try:
             match code:
                 case Code.TUPLE:
@@ -221,7 +232,7 @@ class Codec:
                 case _:
                     return leaves.decode(code, data, self.unpack_tree)
         finally:
-            self._in -= 1
+            state.in_depth -= 1
 
     def _items(self, data: bytes) -> Iterable[Any]:
         items = self.unpack_tree(data)
@@ -230,7 +241,7 @@ class Codec:
         return items
 
     def _graph(self, data: bytes) -> tuple[Any, list[Any]]:
-        known = self._known
+        known = self._state.known
 
         def cell_hook(code: int, payload: bytes) -> object:
             if code == Code.NODE:

@@ -1,19 +1,15 @@
-"""In the oracle: the conversation with one candidate, and the time it may keep the tests waiting."""
+"""In the oracle: the conversation with one candidate."""
 
-import select
 import socket
 import sys
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol  # values of every type cross
-
-from msgpack import Packer, unpackb
+from typing import Any  # values of every type cross
 
 from assay.verifiers.split import faults, passing
-from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
+from assay.verifiers.split.line import Bond, CandidateGone, Clock, Line
+from assay.verifiers.split.lines import Lines
 from assay.verifiers.split.proxies import RemoteClass
 from assay.verifiers.split.standins import Standins
 from assay.verifiers.split.subject import Call, Raised, Returned
@@ -28,29 +24,8 @@ _REPLAYED = 65_536  # bytes of each stream that one answer may bring
 _CALM = 32  # single items after which a loop gets them in batches
 
 
-class CandidateGone(BaseException):
-    """The candidate's process ended, was killed, or broke the protocol."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class Clock(Protocol):
-    """Who decides how long the tests wait for the candidate."""
-
-    @property
-    def budget_s(self) -> float:
-        """Seconds that the candidate may take within one test."""
-        ...
-
-    def over(self, waited_s: float) -> float:
-        """The budget is used up: return the seconds granted on top. Raises CandidateGone if there are none."""
-        ...
-
-
 class Connection:
-    """Implements `kinds.Link`. Thread-safe: exchanges of several threads of the tests follow one another."""
+    """Implements `kinds.Link`. Thread-safe."""
 
     def __init__(
         self,
@@ -60,30 +35,31 @@ class Connection:
         stubs: dict[str, RemoteClass],
         renew: Callable[[str], tuple["Connection", int]],
     ) -> None:
-        self.gone: str | None = None
-        self._channel = Channel(sock, wait=self._wait)
-        self._clock = clock
         self._renew = renew
-        self._lock = threading.RLock()
-        self._waited_s = 0.0
-        self._granted_s = 0.0
-        self._nested = 0
-        self._packer = Packer()
+        self._bond = Bond(clock)
         self._items: dict[int, tuple[deque[Any], list[Any]]] = {}
         self._singles: dict[int, int] = {}
         self._tasks: dict[int, list[Any]] = {}
-        self.names, self.module, self.load_error = self._load_report()
+        first = Line(sock, self._bond)
+        self._lines = Lines(first, self._bond, self._invite)
+        self.names, self.module, self.load_error = self._load_report(first)
         self._standins = Standins(self, self.ask, prompt_classes, stubs, self.module)
         self._codec = self._standins.codec
 
+    @property
+    def gone(self) -> str | None:
+        """Implement `Link`."""
+        return self._bond.gone
+
     def reset_clock(self) -> None:
         """A test begins: it has not waited yet."""
-        self._waited_s = self._granted_s = 0.0
+        self._bond.reset()
+        self._lines.reset()
 
     def close(self) -> None:
         """Hang up. Idempotent."""
-        self.gone = self.gone or "the oracle hung up"
-        self._channel.close()
+        self._bond.broken("the oracle hung up")
+        self._lines.close()
 
     def ask(self, kind: Ask, *fields: Any) -> Any:
         """Ask something that passes no arguments by reference; return the answer or raise it."""
@@ -91,26 +67,22 @@ class Connection:
 
     def call(self, handle: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Implement `Link`."""
-        with self._lock:
-            data, originals = self._pack_call(args, kwargs)
-            return self._exchange([Ask.CALL, handle, data, True], originals)
+        data, originals = self._pack_call(args, kwargs)
+        return self._exchange([Ask.CALL, handle, data, True], originals)
 
     def method(self, handle: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Implement `Link`."""
-        with self._lock:
-            data, originals = self._pack_call(args, kwargs)
-            return self._exchange([Ask.METHOD, handle, name, data], originals)
+        data, originals = self._pack_call(args, kwargs)
+        return self._exchange([Ask.METHOD, handle, name, data], originals)
 
     def special(self, operation: str, *args: Any) -> Any:
         """Implement `Link`."""
-        with self._lock:
-            data, originals = self._pack([list(args), {}])
-            return self._exchange([Ask.SPECIAL, operation, data], originals)
+        data, originals = self._pack([list(args), {}])
+        return self._exchange([Ask.SPECIAL, operation, data], originals)
 
     def set(self, name: str, value: Any) -> None:
         """Assign a module-level name."""
-        with self._lock:
-            self._exchange([Ask.SET, name, self._pack(value)[0]], ())
+        self._exchange([Ask.SET, name, self._pack(value)[0]], ())
 
     def handle_of(self, obj: Any) -> int | None:
         """Implement `Link`."""
@@ -124,7 +96,7 @@ class Connection:
         """Implement `Link`."""
         claim = self.ask(Ask.DESCRIBE, handle)
         if type(claim) is not list or len(claim) != 5:
-            raise self._broken("a malformed description of a function")
+            raise self._bond.broken("a malformed description of a function")
         return claim
 
     def renew(self, anchor: str) -> tuple["Connection", int]:
@@ -151,7 +123,7 @@ class Connection:
         """Implement `Link`."""
         number = self.ask(Ask.START, handle)
         if type(number) is not int:
-            raise self._broken("a task without a number")
+            raise self._bond.broken("a task without a number")
         return number
 
     def cancel_task(self, number: int) -> None:
@@ -162,7 +134,7 @@ class Connection:
         """Implement `Link`."""
         outcomes = self.ask(Ask.PUMP, seconds, self._codec.pack([]))
         if type(outcomes) is not list or not all(type(found) is list and len(found) == 3 for found in outcomes):
-            raise self._broken("tasks that ended in an unknown way")
+            raise self._bond.broken("tasks that ended in an unknown way")
         self._tasks.update({found[0]: found for found in outcomes if type(found[0]) is int})
 
     def task_outcome(self, number: int) -> list[Any] | None:
@@ -171,28 +143,32 @@ class Connection:
 
     def call_many(self, handle: int, calls: Iterable[Call]) -> Iterator[Returned | Raised]:
         """Call a function once per element, with the next calls already under way; arguments are not copied back."""
-        under_way: deque[int] = deque()
+        sizes: deque[int] = deque()
         pending = iter(calls)
-        with self._lock:
-            while True:
-                while len(under_way) < _WINDOW and (not under_way or sum(under_way) < _WINDOW_BYTES):
-                    call = next(pending, None)
-                    if call is None:
-                        break
-                    data = self._pack([list(call[0]), call[1]])[0]
-                    self._send([Ask.CALL, handle, data, False])
-                    under_way.append(len(data))
-                if not under_way:
-                    return
-                failed, value = self._reply(())
-                under_way.popleft()
-                yield Raised(faults.raisable(value)) if failed else Returned(value)
+        with self._lines.line() as line:
+            try:
+                while True:
+                    while len(sizes) < _WINDOW and (not sizes or sum(sizes) < _WINDOW_BYTES):
+                        call = next(pending, None)
+                        if call is None:
+                            break
+                        data = self._pack_call(*call)[0]
+                        line.send([Ask.CALL, handle, data, False])
+                        line.ahead += 1
+                        sizes.append(len(data))
+                    if not sizes:
+                        return
+                    failed, value = self._conclude((), *self._next_answer(line))
+                    sizes.popleft()
+                    yield Raised(faults.raisable(value)) if failed else Returned(value)
+            finally:
+                line.abandon()
 
     def _fetch(self, handle: int, buffer: deque[Any], ending: list[Any]) -> None:
         taken = self._singles[handle] = self._singles.get(handle, 0) + 1
         answer = self.ask(Ask.NEXT, handle, _BATCH if taken > _CALM else 1)
         if type(answer) is not list or len(answer) != 3 or type(answer[0]) is not list:
-            raise self._broken("items of an unknown form")
+            raise self._bond.broken("items of an unknown form")
         items, state, value = answer
         buffer.extend(items)
         if state != Iteration.MORE:
@@ -209,41 +185,52 @@ class Connection:
         return self._pack([list(args), kwargs])
 
     def _exchange(self, message: list[Any], originals: Any) -> Any:
-        with self._lock:
-            self._send(message)
-            return self._answer(originals)
-
-    def _send(self, message: list[Any]) -> None:
-        if self.gone is not None:
-            raise CandidateGone(self.gone)
-        try:
-            self._channel.send(self._packer.pack(message))
-        except ChannelClosed as error:
-            raise self._broken(str(error)) from error
-        except FrameTooLarge as error:
-            raise OverflowError(str(error)) from error
-
-    def _answer(self, originals: Any) -> Any:
-        """Wait for the answer; return it or raise it."""
-        failed, value = self._reply(originals)
+        """Ask and wait for the answer; return it or raise it."""
+        with self._lines.line() as line:
+            line.send(message)
+            failed, value = self._reply(line, originals)
         if failed:
             raise faults.raisable(value)
         return value
 
-    def _reply(self, originals: Any) -> tuple[bool, Any]:
-        """Wait for the answer, serving what the candidate asks meanwhile; say whether it is an exception."""
-        while True:
-            kind, *fields = self._receive()
-            if kind == Say.CALLBACK and len(fields) == 3:
-                self._serve(*fields)
-            elif kind == Say.VALUE and fields:
-                return False, self._conclude(originals, *fields)
-            elif kind == Say.ERROR and fields:
-                return True, self._conclude((), *fields)
-            else:
-                raise self._broken("an answer of an unknown kind")
+    def _invite(self, line: Line) -> None:
+        """Tell the candidate that a descriptor follows; once it has answered, its reader waits for one."""
+        line.send([Ask.LINES])
+        self._reply(line, ())
 
-    def _conclude(self, originals: Any, data: Any, *extras: Any) -> Any:
+    def _reply(self, line: Line, originals: Any) -> tuple[bool, Any]:
+        """Wait for the answer to what was asked last; say whether it is an exception."""
+        for _ in range(line.stale):
+            self._receive_answer(line)
+        line.stale = 0
+        while line.ahead:  # answers to pipelined calls come first
+            line.early.append(self._receive_answer(line))
+            line.ahead -= 1
+        return self._conclude(originals, *self._receive_answer(line))
+
+    def _next_answer(self, line: Line) -> list[Any]:
+        """Return the next answer to a pipelined call."""
+        if line.early:
+            return line.early.popleft()
+        for _ in range(line.stale):
+            self._receive_answer(line)
+        line.stale = 0
+        line.ahead -= 1
+        return self._receive_answer(line)
+
+    def _receive_answer(self, line: Line) -> list[Any]:
+        """Return the next answer, serving what the candidate asks meanwhile."""
+        while True:
+            kind, *fields = message = line.receive()
+            if kind == Say.CALLBACK and len(fields) == 3:
+                self._serve(line, *fields)
+            elif kind in (Say.VALUE, Say.ERROR) and fields:
+                return message
+            else:
+                raise self._bond.broken("an answer of an unknown kind")
+
+    def _conclude(self, originals: Any, kind: int, data: Any, *extras: Any) -> tuple[bool, Any]:
+        """Say whether an answer is an exception, and return it; repeat here what it says has changed there."""
         joint, out, err, changed, *_ = (*extras, None, None, None, None) if extras else (None, None, None, None)
         try:
             if changed is not None:
@@ -253,44 +240,30 @@ class Connection:
                 value, changes = value
                 passing.apply(originals, changes)
         except (ProtocolError, TypeError, ValueError) as error:
-            raise self._broken(f"a malformed answer: {error}") from error
+            raise self._bond.broken(f"a malformed answer: {error}") from error
         if out or err:
             _replay(out, sys.stdout)
             _replay(err, sys.stderr)
-        return value
+        return kind == Say.ERROR, value
 
-    def _serve(self, operation: Any, handle: Any, data: Any) -> None:
+    def _serve(self, line: Line, operation: Any, handle: Any, data: Any) -> None:
         """Let the candidate do something with an object of the tests."""
         try:
             (args, kwargs), containers = self._codec.unpack_tracked(data)
             before = passing.snapshot(containers)
         except (ProtocolError, TypeError, ValueError) as error:
-            raise self._broken(f"a malformed callback: {error}") from error
+            raise self._bond.broken(f"a malformed callback: {error}") from error
         try:
-            with self._deeper():
+            with _deeper(line):
                 result = self._standins.exports.serve(operation, handle, args, kwargs)
             reply = self._callback_reply(result, containers, before)
         except CandidateGone:
             raise
         except ProtocolError as error:
-            raise self._broken(str(error)) from error
+            raise self._bond.broken(str(error)) from error
         except BaseException as error:  # noqa: BLE001 - the tests' own code: the candidate gets to see it
             reply = [Say.ERROR, self._codec.pack(error)]
-        self._send(reply)
-
-    @contextmanager
-    def _deeper(self) -> Iterator[None]:
-        """Keep our own frames from counting against the tests' recursion limit, within bounds."""
-        if self._nested >= _NESTED:
-            raise RecursionError("calls of completion and tests are nested too deeply")
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(limit + _NESTED_FRAMES)
-        self._nested += 1
-        try:
-            yield
-        finally:
-            self._nested -= 1
-            sys.setrecursionlimit(limit)
+        line.send(reply)
 
     def _callback_reply(self, result: Any, containers: list[Any], before: list[Any]) -> list[Any]:
         changed = passing.changes(containers, before)
@@ -299,21 +272,8 @@ class Connection:
             return [Say.VALUE, self._codec.pack([result, changed], known), True]
         return [Say.VALUE, self._codec.pack(result, known)]
 
-    def _receive(self) -> list[Any]:
-        try:
-            message = unpackb(self._channel.receive(), strict_map_key=False, unicode_errors="surrogatepass")
-        except ChannelClosed as error:
-            raise self._broken(str(error)) from error
-        except FrameTooLarge as error:
-            raise self._broken(f"too large an answer: {error}") from error
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self._broken(f"a malformed message: {error}") from error
-        if type(message) is not list or not message:
-            raise self._broken("a malformed message")
-        return message
-
-    def _load_report(self) -> tuple[frozenset[str], str, tuple[str, str] | None]:
-        kind, *fields = self._receive()
+    def _load_report(self, line: Line) -> tuple[frozenset[str], str, tuple[str, str] | None]:
+        kind, *fields = line.receive()
         if kind == Say.LOADED and len(fields) == 3:
             defined, module, error = fields
             if type(defined) is list and type(module) is str and all(type(name) is str for name in defined):
@@ -321,28 +281,22 @@ class Connection:
                     return frozenset(defined), module, None
                 if type(error) is list and len(error) == 2 and all(type(part) is str for part in error):
                     return frozenset(defined), module, (error[0], error[1])
-        raise self._broken("a malformed load report")
+        raise self._bond.broken("a malformed load report")
 
-    def _wait(self, events: int) -> None:
-        """Block until the socket is ready; the time counts against the candidate."""
-        while True:
-            left_s = self._clock.budget_s + self._granted_s - self._waited_s
-            started = time.monotonic()
-            ready = self._channel.poll(events, max(0.0, left_s))
-            self._waited_s += time.monotonic() - started
-            if ready:
-                return
-            if self._channel.poll(select.POLLIN, 0):
-                return
-            try:
-                self._granted_s += max(0.0, self._clock.over(self._waited_s))
-            except CandidateGone as gone:
-                self.gone = gone.reason
-                raise
 
-    def _broken(self, reason: str) -> CandidateGone:
-        self.gone = self.gone or reason
-        return CandidateGone(self.gone)
+@contextmanager
+def _deeper(line: Line) -> Iterator[None]:
+    """Keep our own frames from counting against the tests' recursion limit, within bounds."""
+    if line.nested >= _NESTED:
+        raise RecursionError("calls of completion and tests are nested too deeply")
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + _NESTED_FRAMES)
+    line.nested += 1
+    try:
+        yield
+    finally:
+        line.nested -= 1
+        sys.setrecursionlimit(limit)
 
 
 def _replay(printed: Any, stream: Any) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import threading
 from os import write
 from typing import cast  # io's own types do not accept a raw stream written in Python
 
@@ -35,6 +36,7 @@ class Echo:
     """Stands in for `sys.stdout` and `sys.stderr` of the candidate's process."""
 
     def __init__(self, out_fd: int = 1, err_fd: int = 2) -> None:
+        self._lock = threading.Lock()
         self._tees = (_Tee(out_fd), _Tee(err_fd))
         self._streams = tuple(
             io.TextIOWrapper(
@@ -54,12 +56,17 @@ class Echo:
 
     def take(self) -> tuple[bytes, bytes]:
         """Flush both streams and return what was written since the last time, up to the cap."""
-        taken = []
-        for stream, tee in zip(self._streams, self._tees, strict=True):
-            try:
-                stream.flush()
-            except (OSError, ValueError):  # the completion closed the descriptor or the stream
-                tee.copy.clear()
-            taken.append(bytes(tee.copy))
+        out, err = (self._take(stream, tee) for stream, tee in zip(self._streams, self._tees, strict=True))
+        return out, err
+
+    def _take(self, stream: io.TextIOWrapper, tee: _Tee) -> bytes:
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # the completion closed the descriptor or the stream
+            return b""
+        if not tee.copy:
+            return b""
+        with self._lock:
+            taken = bytes(tee.copy)
             tee.copy.clear()
-        return taken[0], taken[1]
+        return taken

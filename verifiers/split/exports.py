@@ -10,6 +10,7 @@ import inspect
 import io
 import random
 import sys
+import threading
 import types
 import unittest
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ class Exports:
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
+        self._lock = threading.Lock()
         self._table: list[Any] = []
         self._handles: dict[int, int] = {}
 
@@ -73,11 +75,12 @@ class Exports:
         return _operate(operation, obj, args)
 
     def _export(self, obj: Any) -> int:
-        handle = self._handles.get(id(obj))
-        if handle is None:
-            handle = self._handles[id(obj)] = len(self._table)
-            self._table.append(obj)
-        return handle
+        with self._lock:
+            handle = self._handles.get(id(obj))
+            if handle is None:
+                handle = self._handles[id(obj)] = len(self._table)
+                self._table.append(obj)
+            return handle
 
     def _class_info(self, cls: type) -> list[Any]:
         """[handle, name, special methods, base if it is an exception]; the handle is of no use unless tests own it."""

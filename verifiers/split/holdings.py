@@ -1,6 +1,7 @@
 """In the candidate's process: which of its objects the oracle holds, and how they are put on the wire."""
 
 import inspect
+import threading
 from collections.abc import Collection
 from types import ModuleType
 from typing import Any  # holds objects of every type
@@ -27,6 +28,7 @@ class Holdings:
         self._module = module
         self._prompt_classes = frozenset(prompt_classes)
         self._ask = ask
+        self._lock = threading.RLock()
         self._objects: list[Any] = []
         self._handles: dict[int, int] = {}
         self._guests: dict[int, Any] = {}
@@ -42,8 +44,11 @@ class Holdings:
         """Return the handle of `obj`; the same object has the same handle for ever."""
         handle = self._handles.get(id(obj))
         if handle is None:
-            handle = self._handles[id(obj)] = len(self._objects)
-            self._objects.append(obj)
+            with self._lock:
+                if (handle := self._handles.get(id(obj))) is None:
+                    handle = len(self._objects)
+                    self._objects.append(obj)
+                    self._handles[id(obj)] = handle
         return handle
 
     def changed_plain(self) -> list[list[Any]]:
@@ -145,8 +150,12 @@ class Holdings:
         `class_info` is [class handle, name, special methods, exception base], or None for a function; `extra` is,
         for a function, what `guests.make_function` needs, for an exception [known class, args, attributes].
         """
-        if handle in self._guests:
+        with self._lock:
+            if handle not in self._guests:
+                self._guests[handle] = self._make_guest(handle, class_info, extra)
             return self._guests[handle]
+
+    def _make_guest(self, handle: int, class_info: Any, extra: Any) -> Any:
         made: Any
         if class_info is None:
             made = guests.make_function((self._ask, handle), *extra)
@@ -157,7 +166,6 @@ class Holdings:
         else:
             cls = self._guest_class(*class_info)
             made = cls if class_info[0] == handle else guests.make_guest(cls, (self._ask, handle))
-        self._guests[handle] = made
         return made
 
     def _guest_error(self, class_info: Any, known: str | None, args: list[Any], state: dict[str, Any]) -> Any:

@@ -1,15 +1,9 @@
-"""In the candidate's process: answering the oracle's questions, one at a time, until it hangs up."""
+"""In the candidate's process: what the oracle's questions mean."""
 
-import sys
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from os import getpid
+from collections.abc import Callable, Collection, Mapping
 from time import monotonic
 from types import ModuleType
 from typing import Any  # values of every type cross
-
-from msgpack import Packer, unpackb
 
 from assay.verifiers.split import describe, names, passing
 from assay.verifiers.split.channel import Channel
@@ -18,31 +12,19 @@ from assay.verifiers.split.holdings import Holdings
 from assay.verifiers.split.loops import Loop
 from assay.verifiers.split.operations import OPERATIONS
 from assay.verifiers.split.plain import plain_value
+from assay.verifiers.split.switchboard import Hangup, Message, Switchboard
 from assay.verifiers.split.wire import Ask, Iteration, Say
 
-_NESTED_FRAMES = 16  # Python frames that a call within a callback costs here
 _PREFETCH_S = 0.002  # items are fetched ahead only while they come faster than this
 
 
-class Hangup(BaseException):
-    """The conversation is over: end the process."""
-
-
 class Server:
-    """The candidate's end of the conversation.
-
-    Background threads of the candidate may call back while a call of the oracle runs; the lock keeps their
-    exchanges apart. A forked copy of the process never answers.
-    """
+    """The candidate's end of the conversation."""
 
     def __init__(self, channel: Channel, module: ModuleType, prompt_classes: Collection[str], echo: Echo) -> None:
-        self._channel = channel
         self._module = module
         self._echo = echo
-        self._pid = getpid()
-        self._lock = threading.RLock()
-        self._held = 0
-        self._packer = Packer()
+        self._switchboard = Switchboard(channel, self._answer)
         self.holdings = Holdings(module, prompt_classes, self.call_back)
         self._codec = self.holdings.codec
         self._loop = Loop(self._codec)
@@ -59,28 +41,20 @@ class Server:
             Ask.CANCEL: self._loop.cancel,
             Ask.FIELDS: lambda handle: describe.compared_fields(self.holdings[handle]),
             Ask.PLAIN: lambda handle: plain_value(self.holdings[handle]),
+            Ask.LINES: lambda: None,
         }
 
     def serve(self) -> None:
-        """Answer until the oracle hangs up. Raises ChannelClosed then."""
-        self._lock.acquire()
-        self._held = 1
-        while True:
-            self._answer(unpackb(self._channel.receive(), strict_map_key=False))
+        """Answer until the oracle hangs up. Raises ChannelClosed, FrameTooLarge or Hangup then."""
+        self._switchboard.serve()
 
     def call_back(self, operation: str, handle: int, *args: Any, **kwargs: Any) -> Any:
         """Have the oracle do something with one of its objects, and return or raise what comes of it."""
-        with self._lock, _deeper():
-            self._check_process()
-            data, originals = self._codec.pack_tracked([list(args), kwargs])
-            self._channel.send(self._packer.pack([Say.CALLBACK, operation, handle, data]))
-            while True:
-                message = unpackb(self._channel.receive(), strict_map_key=False)
-                if message[0] == Say.VALUE:
-                    return self._result(message, originals)
-                if message[0] == Say.ERROR:
-                    raise self._codec.unpack(message[1])
-                self._answer(message)
+        data, originals = self._codec.pack_tracked([list(args), kwargs])
+        message = self._switchboard.exchange([Say.CALLBACK, operation, handle, data])
+        if message[0] == Say.ERROR:
+            raise self._codec.unpack(message[1])
+        return self._result(message, originals)
 
     def _result(self, message: list[Any], originals: list[Any]) -> Any:
         value = self._codec.unpack(message[1], originals)
@@ -89,20 +63,21 @@ class Server:
             passing.apply(originals, changed)
         return value
 
-    def _answer(self, message: list[Any]) -> None:
+    def _answer(self, message: Message) -> Message:
         """Do what is asked and say what came of it."""
         kind, *fields = message
+        action = self._answers[kind]
         try:
-            reply = [Say.VALUE, *self._answers[kind](*fields)] if kind in _TRACKED else [
-                Say.VALUE, self._codec.pack(self._released(self._answers[kind], *fields))
-            ]  # fmt: skip
+            if kind in _TRACKED:
+                reply = [Say.VALUE, *action(*fields)]
+            else:
+                reply = [Say.VALUE, self._codec.pack(self._switchboard.run(action, *fields))]
         except Hangup:
             raise
         except BaseException as error:  # noqa: BLE001 - the completion's own code may raise anything
-            self._check_process()
+            self._switchboard.check_process()
             reply = [Say.ERROR, self._pack_error(error)]
-        self._check_process()
-        self._channel.send(self._packer.pack(self._with_extras(reply)))
+        return self._with_extras(reply)
 
     def _with_extras(self, reply: list[Any]) -> list[Any]:
         """Add what was printed and which held containers changed, where there is any of it."""
@@ -120,27 +95,11 @@ class Server:
         except Exception as other:  # noqa: BLE001 - its arguments may be impossible to encode
             return self._codec.pack(RuntimeError(f"{type(error).__name__} (cannot cross: {type(other).__name__})"))
 
-    def _released(self, action: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Run the completion's code; the outermost run lets its background threads call back meanwhile."""
-        if self._held != 1:
-            return action(*args, **kwargs)
-        self._held = 0
-        self._lock.release()
-        try:
-            return action(*args, **kwargs)
-        finally:
-            self._lock.acquire()
-            self._held = 1
-
-    def _check_process(self) -> None:
-        if getpid() != self._pid:
-            raise Hangup
-
     def _call(self, handle: int, data: bytes, copies_back: bool) -> list[Any]:
         return self._run(self.holdings[handle], data, copies_back)
 
     def _method(self, handle: int, name: str, data: bytes) -> list[Any]:
-        return self._run(self._released(getattr, self.holdings[handle], name), data, True)
+        return self._run(self._switchboard.run(getattr, self.holdings[handle], name), data, True)
 
     def _special(self, operation: str, data: bytes) -> list[Any]:
         return self._run(OPERATIONS[operation], data, True)
@@ -148,9 +107,9 @@ class Server:
     def _run(self, function: Callable[..., Any], data: bytes, copies_back: bool) -> list[Any]:
         (args, kwargs), containers = self._codec.unpack_tracked(data)
         if len(containers) <= 3 or not copies_back:  # the list of arguments, positional and by keyword, and no more
-            return [self._codec.pack(self._released(function, *args, **kwargs))]
+            return [self._codec.pack(self._switchboard.run(function, *args, **kwargs))]
         before = passing.snapshot(containers)
-        result = self._released(function, *args, **kwargs)
+        result = self._switchboard.run(function, *args, **kwargs)
         changed = passing.changes(containers, before)
         known = {id(container): at for at, container in enumerate(containers)}
         if changed:
@@ -172,17 +131,6 @@ class Server:
 
     def _pump(self, seconds: float, data: bytes) -> list[Any]:
         return self._loop.pump(seconds, self._codec.unpack(data))
-
-
-@contextmanager
-def _deeper() -> Iterator[None]:
-    """Keep our own frames from counting against the completion's recursion limit."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + _NESTED_FRAMES)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 _TRACKED = frozenset({Ask.CALL, Ask.METHOD, Ask.SPECIAL})

@@ -2,6 +2,7 @@
 
 import builtins
 import dataclasses
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any  # stand-ins are of every type
 
@@ -39,6 +40,7 @@ class Standins:
         self._prompt_keys = {cls: key for key, cls in prompt_classes.items()}
         self._stubs = stubs
         self._module = module
+        self._lock = threading.RLock()
         self._objects: dict[int, Any] = {}
         self._handles: dict[int, int] = {}
         self._growing = 0
@@ -70,6 +72,10 @@ class Standins:
     def take(self, code: int, data: bytes) -> object:
         """Implement `Port`."""
         parts = self.codec.unpack_tree(data)
+        with self._lock:
+            return self._take(code, parts)
+
+    def _take(self, code: int, parts: Any) -> object:
         match code:
             case Code.OBJECT:
                 return self._take_object(*_typed(parts, int, int, object))

@@ -50,6 +50,8 @@ class Ask(IntEnum):
     """handle -> [fields that take part in a dataclass's comparison]"""
     PLAIN = 12
     """handle -> plain value of a builtin subclass"""
+    LINES = 13
+    """-> None; then one byte with a descriptor follows, over which further lines will be passed in the same way"""
 
 
 class Say(IntEnum):
