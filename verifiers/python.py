@@ -103,7 +103,10 @@ def _run_tests(task: PythonTask, sources: Sources, slot: Slot, *, shared: bool) 
     trace = judged.trace
     if shared:
         trace = Trace(trace.stdout, trace.stderr, None, trace.usage, (SHARED_FLAG,))
-    return _conclude(task, judged.marks, judged.refused, trace)
+    if task.weights and judged.refused is None and len(task.weights) != judged.count:
+        raise TaskFault(f"{len(task.weights)} weights for {judged.count} tests")
+    weights = tuple(task.weights[number] for number in judged.numbers) if task.weights and not judged.refused else ()
+    return _conclude(task, judged.marks, judged.refused, trace, weights)
 
 
 def _judge_program(task: PythonTask, sources: Sources, slot: Slot) -> Verdict:
@@ -115,15 +118,19 @@ def _judge_program(task: PythonTask, sources: Sources, slot: Slot) -> Verdict:
     if task.checker is not None and judged.refused is None:
         texts = [(case.stdin or "", case.stdout or "") for case in task.cases or ()]
         marks = check_outputs(slot, task.checker, texts, judged, task.limits)
-    return _conclude(task, marks, judged.refused, judged.trace)
+    return _conclude(task, marks, judged.refused, judged.trace, task.weights)
 
 
-def _conclude(task: PythonTask, marks: tuple[Mark, ...], refused: tuple[Outcome, str] | None, trace: Trace) -> Verdict:
+def _conclude(
+    task: PythonTask,
+    marks: tuple[Mark, ...],
+    refused: tuple[Outcome, str] | None,
+    trace: Trace,
+    weights: tuple[float, ...],
+) -> Verdict:
     if refused is not None:
         return refuse(*refused, marks, trace)
-    if task.weights and len(task.weights) != len(marks):
-        raise TaskFault(f"{len(task.weights)} weights for {len(marks)} tests that count")
-    return conclude(marks, Policy(task.scoring, task.weights, task.pass_threshold), trace)
+    return conclude(marks, Policy(task.scoring, weights, task.pass_threshold), trace)
 
 
 def _surroundings(task: PythonTask, sources: Sources) -> Surroundings:

@@ -79,7 +79,7 @@ def reward_of(marks: Sequence[Mark], policy: Policy) -> float:
         case Scoring.WEIGHTED:
             total = sum(policy.weights)
             earned = sum(weight * mark.score for weight, mark in zip(policy.weights, marks, strict=True))
-            return earned / total
+            return earned / total if total > 0 else 0.0
 
 
 def end_of(exit_: Exit, cut_by: Outcome | None) -> tuple[Outcome, str]:

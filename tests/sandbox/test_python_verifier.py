@@ -225,6 +225,14 @@ def test_an_item_that_ends_the_candidate_costs_only_itself(judge: Judge) -> None
         ("from solution import add\nX = add(1, 'a')\ndef test_a(): ...\n", _ADD),
         ("import solution.part\ndef test_a(): ...\n", _ADD),
         ("import solution\nassert solution.add(1, 1) == 3\ndef test_a(): ...\n", _ADD),
+        (
+            "from solution import add\ndef test_a(): ...\n",
+            "def __getattr__(name):\n    raise ImportError(name='numpy')\n",
+        ),
+        (
+            "from solution import add\nX = add(1, 2)\ndef test_a(): ...\n",
+            "def add(a, b):\n    import no_such_package\n",
+        ),
     ],
 )
 def test_an_import_that_fails_over_the_completion_is_its_fault(judge: Judge, file: str, completion: str) -> None:
@@ -300,3 +308,56 @@ def test_weights_count_tests_differently(judge: Judge) -> None:
     verdict = judge("def f(x): return 1", tests=_THREE, scoring="weighted", weights=[3, 1, 0])
 
     assert verdict.reward == 0.75
+
+
+_SLOW = """
+def f(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        "",
+        "import os\nfor _ in range(40):\n    if os.fork() == 0:\n        while True: pass\n",
+        "import os\nos.nice(19)\n",
+        "import time\ntime.monotonic = time.time = time.perf_counter = lambda: 0.0\n",
+    ],
+)
+def test_a_completion_cannot_buy_time(judge: Judge, trick: str) -> None:
+    """Crowding itself out, stepping back or turning the clock gains no second."""
+    verdict = judge(trick + _SLOW, tests=["f(10**8) == 10**8 * (10**8 - 1) // 2"], limits={"attempt_wall_s": 0.5})
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.TIMEOUT, 0.0)
+
+
+def test_loading_counts_towards_the_attempts_time(judge: Judge) -> None:
+    """What is worked out while the module loads is not free."""
+    completion = f"{_SLOW}ANSWER = f(10**8)\ndef f(n): return ANSWER\n"
+    verdict = judge(completion, tests=["f(10**8) > 0"], entry_point="f", limits={"attempt_wall_s": 0.5})
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.TIMEOUT, 0.0)
+
+
+def test_weights_follow_the_items_that_count(judge: Judge) -> None:
+    """A skipped item takes its weight with it."""
+    file = (
+        "import pytest\nfrom solution import f\n@pytest.mark.skip\ndef test_a(): ...\n"
+        "def test_b(): assert f() == 1\ndef test_c(): assert f() == 2\n"
+    )
+    verdict = judge("def f(): return 1", test_file=file, scoring="weighted", weights=[5, 3, 1])
+
+    assert verdict.reward == 0.75
+
+
+def test_a_candidate_that_wears_the_oracle_out_fails(judge: Judge) -> None:
+    """A load report of absurd size is no fault of the tests."""
+    flood = "import os, struct\nbody = b'\\xdd' + struct.pack('>I', 60_000_000) + b'\\xc0' * 60_000_000\n"
+    send = "data = struct.pack('>I', len(body)) + body\nwhile data: data = data[os.write(3, data):]\n"
+    verdict = judge(flood + send, tests=["f() == 1"], entry_point="f")
+
+    assert verdict.reward == 0.0

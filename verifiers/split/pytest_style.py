@@ -2,6 +2,7 @@
 
 import builtins
 import os
+import traceback
 from collections.abc import Generator
 from typing import Any  # pytest's hooks are untyped where plugins may add to them
 
@@ -56,7 +57,8 @@ class _Results:
         call = getattr(report, "call", None)
         if report.failed and call is not None and call.excinfo is not None and self.import_fault is None:
             error = call.excinfo.value
-            self.import_fault = (self._is_ours(error), describe(error.__cause__ or error))
+            error = error.__cause__ or error  # pytest wraps what an import raises
+            self.import_fault = (self._is_ours(error), describe(error))
         return report
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -92,12 +94,23 @@ class _Results:
         self._reporter.tell(Finished(index, outcome, message, counts))
 
     def _is_ours(self, error: BaseException) -> bool:
-        """Whether an error while importing the test file is the completion's fault."""
-        for part in (error, error.__cause__, error.__context__):
-            if isinstance(part, ImportError):
-                name = part.name or ""
-                return name == self._plan.module or name.startswith(f"{self._plan.module}.")
-        return self._module is None or is_touched(self._module)
+        """Whether an error while importing the test file is the completion's fault.
+
+        The file's own imports were tried before there was a candidate: what fails later is the task's only where an
+        import fails that has nothing to do with the module under test.
+        """
+        if self._module is None or _crossed(error):
+            return True
+        if isinstance(error, ImportError):
+            name = error.name or ""
+            return name == self._plan.module or name.startswith(f"{self._plan.module}.")
+        return is_touched(self._module)
+
+
+def _crossed(error: BaseException) -> bool:
+    """Whether the error was raised where oracle and candidate talk."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and str(frames[-1].f_globals.get("__name__")).startswith("assay.")
 
 
 def run_pytest(plan: Plan, module: StubModule | None, subject: Subject, reporter: Reporter) -> None:

@@ -33,6 +33,7 @@ from assay.verifiers.split.report import (
 
 _POLL_S = 30.0
 _LEAST_GRANT_S = 0.05
+_LOOK_S = 0.15  # long enough for the sandbox to look at the candidate again
 _TIMED = frozenset({"loading", "loaded", "collecting", "testing"})
 _REPEATS = 3  # times that a test is run again because the account that cut it held more than that test
 _STALE = frozenset({Outcome.TIMEOUT, Outcome.OUTPUT_EXCEEDED})
@@ -44,9 +45,12 @@ class SharingNeeded(Exception):
 
 @dataclass(frozen=True)
 class Judged:
-    """Every test's mark, or why no test could run, with what the candidate left behind."""
+    """The marks of the tests that count (`numbers` are their places among all `count` of them), or why none could
+    run, with what the candidate left behind."""
 
     marks: tuple[Mark, ...]
+    numbers: tuple[int, ...]
+    count: int
     refused: tuple[Outcome, str] | None
     trace: Trace
 
@@ -79,13 +83,15 @@ class Session:
                 start = self._play()
             finally:
                 trace = self._cast.close(trace)
-        return Judged(self._all_marks(), self._refused, trace)
+        marks = self._all_marks()
+        return Judged(tuple(marks.values()), tuple(marks), self._count or 0, self._refused, trace)
 
     def _begin_next_round(self) -> None:
         self._stage = "preparing"
         self._current = -1
         self._stale = False
         self._timed_out = False
+        self._looked = False
 
     def _play(self) -> int | None:
         """Follow one set of processes to its end; return the test that another one must go on with."""
@@ -166,6 +172,7 @@ class Session:
         self._current = index
         self._stale = self._cast.cut_by() in _STALE  # cut before this test's account was opened
         self._timed_out = False
+        self._looked = False
         self._budget.pause(self._cast.starved_s())
         self._cast.start_clocks()
         self._budget.start()
@@ -226,6 +233,10 @@ class Session:
                 raise Inconclusive("the machine was too busy to time the candidate")
             self._cast.answer(Extra(max(_LEAST_GRANT_S, left_s)))
             return
+        if not self._looked:
+            self._looked = True
+            self._cast.answer(Extra(_LOOK_S))  # the last look at the candidate may be older than its last wait
+            return
         self._timed_out = True
         self._cast.kill_candidate()
         self._cast.answer(Ended("timeout"))
@@ -235,29 +246,28 @@ class Session:
         outcome, message = cause
         if outcome is Outcome.INCONCLUSIVE:
             raise Inconclusive("the machine was too busy to time the attempt")
-        ours = self._casting.shared and self._stage != "preparing"
-        if self._stage in ("preparing", "loading", "loaded") and not ours:
+        if self._stage == "preparing":  # later on the candidate may have had a hand in it
             raise TaskFault(f"the tests cannot be set up: their process {message}")
         if self._current < 0:
             self._refused = outcome, message
             return None
-        self._record(self._current, Mark(outcome, message if ours else f"the tests' process {message}"))
+        self._record(self._current, Mark(outcome, f"the tests' process: {message}"))
         self._refusal = self._budget.refusal()
         after = self._current + 1
         return None if self._refusal or self._count is None or after >= self._count else after
 
-    def _all_marks(self) -> tuple[Mark, ...]:
+    def _all_marks(self) -> dict[int, Mark]:
         count = self._count or 0
         missing = self._refusal or Mark(Outcome.RUNTIME_ERROR, "not run")
-        marks = []
+        marks: dict[int, Mark] = {}
         for index in range(count):
             mark = self._marks.get(index, missing)
             if mark is not None:
                 name = self._names[index] if index < len(self._names) else None
-                marks.append(replace(mark, name=name))
+                marks[index] = replace(mark, name=name)
         if count and not marks and self._refused is None:
             self._refused = Outcome.FAILED, "all tests skipped themselves"
-        return tuple(marks)
+        return marks
 
 
 def _kind_of(kind: str) -> Outcome:
