@@ -1,14 +1,18 @@
-"""In the oracle: the candidate's coroutines as real coroutines, run by its loop while this one stays responsive."""
+"""In the oracle: the candidate's coroutines as real coroutines, run by its loop while this one stays responsive.
 
-import asyncio
-import asyncio.coroutines
+asyncio is imported late throughout: it is 6 MB, which every fork of an attempt without coroutines would pay for.
+"""
+
 import threading
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any  # awaitables have results of every type
+from typing import TYPE_CHECKING, Any  # awaitables have results of every type
 
 from assay.verifiers.split import faults
 from assay.verifiers.split.kinds import Link, link_of
 from assay.verifiers.split.wire import ProtocolError
+
+if TYPE_CHECKING:
+    import asyncio
 
 _SLICES_S = (0.0005, 0.001, 0.002, 0.005)
 """How long the candidate's loop runs before ours has a turn: longer the longer nothing happens."""
@@ -21,6 +25,8 @@ def coroutine(link: Link, handle: int) -> Coroutine[Any, Any, Any]:
 
 def mark(stub: Any) -> None:
     """Make `asyncio.iscoroutinefunction` true of a function stub."""
+    import asyncio.coroutines  # late: see above
+
     object.__setattr__(stub, "_is_coroutine", asyncio.coroutines._is_coroutine)  # type: ignore[attr-defined]  # what asyncio looks for
 
 
@@ -31,6 +37,7 @@ def await_method(self: Any) -> Generator[Any, Any, Any]:
 
 def run(awaitable: Any) -> Any:
     """Run one of the tests' own awaitables to its end, for a candidate that awaits it."""
+    import asyncio  # late: see above
 
     async def wait() -> Any:
         return await awaitable
@@ -61,7 +68,45 @@ def _run_aside(action: Callable[[], Any]) -> Any:
     raise value
 
 
+class Errands:
+    """The tests' own awaitables that the candidate awaits, run as tasks of the tests' loop."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[int, asyncio.Future[Any]] = {}
+
+    def run(self, wanted: list[tuple[int, Any]]) -> None:
+        """Begin to await what the candidate wants, by number. Raises TypeError for what is no awaitable."""
+        if not wanted:
+            return
+        import asyncio  # late: see above
+
+        for number, awaitable in wanted:
+            self._tasks[number] = asyncio.ensure_future(awaitable)
+
+    def drop(self, numbers: list[int]) -> None:
+        """Cancel what the candidate wants no longer."""
+        for number in numbers:
+            if (task := self._tasks.pop(number, None)) is not None:
+                task.cancel()
+
+    def finished(self) -> list[list[Any]]:
+        """Return [number, succeeded, value or error] of what is done, once (None for succeeded: cancelled)."""
+        done = [(number, task) for number, task in self._tasks.items() if task.done()]
+        for number, _ in done:
+            del self._tasks[number]
+        return [_errand(number, task) for number, task in done]
+
+
+def _errand(number: int, task: "asyncio.Future[Any]") -> list[Any]:
+    if task.cancelled():
+        return [number, None, None]
+    error = task.exception()
+    return [number, False, error] if error is not None else [number, True, task.result()]
+
+
 async def _drive(link: Link, handle: int) -> Any:
+    import asyncio  # late: see above
+
     number = link.start_task(handle)
     try:
         return _result(await _outcome(link, number))
@@ -75,6 +120,8 @@ async def _drive(link: Link, handle: int) -> Any:
 
 
 async def _outcome(link: Link, number: int) -> list[Any]:
+    import asyncio  # late: see above
+
     turn = 0
     while (outcome := link.task_outcome(number)) is None:
         link.pump(_SLICES_S[min(turn, len(_SLICES_S) - 1)])
@@ -86,6 +133,8 @@ async def _outcome(link: Link, number: int) -> list[Any]:
 def _result(outcome: list[Any]) -> Any:
     match outcome:
         case [_, None, _]:
+            import asyncio  # late: see above
+
             raise asyncio.CancelledError
         case [_, True, value]:
             return value

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any  # values of every type cross
 
 from assay.verifiers.split import faults, passing
+from assay.verifiers.split.awaiting import Errands
 from assay.verifiers.split.line import Bond, CandidateGone, Clock, Line
 from assay.verifiers.split.lines import Lines
 from assay.verifiers.split.proxies import RemoteClass
@@ -40,6 +41,7 @@ class Connection:
         self._items: dict[int, tuple[deque[Any], list[Any]]] = {}
         self._singles: dict[int, int] = {}
         self._tasks: dict[int, list[Any]] = {}
+        self._errands = Errands()
         first = Line(sock, self._bond)
         self._lines = Lines(first, self._bond, self._invite)
         self.names, self.module, self.load_error = self._load_report(first)
@@ -132,10 +134,14 @@ class Connection:
 
     def pump(self, seconds: float) -> None:
         """Implement `Link`."""
-        outcomes = self.ask(Ask.PUMP, seconds, self._codec.pack([]))
-        if type(outcomes) is not list or not all(type(found) is list and len(found) == 3 for found in outcomes):
-            raise self._bond.broken("tasks that ended in an unknown way")
-        self._tasks.update({found[0]: found for found in outcomes if type(found[0]) is int})
+        answer = self.ask(Ask.PUMP, seconds, self._codec.pack(self._errands.finished()))
+        try:
+            outcomes, wanted, dropped = answer
+            self._tasks.update({number: [number, succeeded, value] for number, succeeded, value in outcomes})
+            self._errands.run([(number, self._standins.exports.original(handle)) for number, handle in wanted])
+            self._errands.drop(dropped)
+        except (ProtocolError, TypeError, ValueError) as error:
+            raise self._bond.broken(f"tasks that ended in an unknown way: {error}") from error
 
     def task_outcome(self, number: int) -> list[Any] | None:
         """Implement `Link`."""

@@ -12,7 +12,6 @@ import random
 import sys
 import threading
 import types
-import unittest
 from collections.abc import Iterator
 from typing import Any  # exported objects are of every type
 
@@ -22,7 +21,7 @@ from assay.verifiers.split.describe import nearest_builtin
 from assay.verifiers.split.operations import ARITHMETIC, OPERATIONS, SPECIAL_METHODS
 from assay.verifiers.split.wire import ProtocolError
 
-_NEVER = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType, unittest.TestCase)
+_NEVER = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 _STREAMS = (io.StringIO, io.BytesIO, random.Random)
 _ADVANCES = frozenset({"send", "throw", "close"})
@@ -42,7 +41,7 @@ class Exports:
 
     def give(self, obj: Any) -> bytes:
         """Export `obj` and describe it. Raises TypeError for what never crosses."""
-        if isinstance(obj, _NEVER):
+        if _is_never(obj):
             raise TypeError(f"a {type(obj).__name__} cannot be passed to a completion in a split oracle")
         handle = self._export(obj)
         if isinstance(obj, type):
@@ -124,6 +123,12 @@ def _may_of(cls: type, method: str) -> bool:
     return method in _CALLS or (method == "__await__" and issubclass(cls, types.CoroutineType))
 
 
+def _is_never(obj: object) -> bool:
+    """Whether the candidate may never hold `obj`: what the interpreter runs on, and what tests are run by."""
+    unittest = sys.modules.get("unittest")  # only tests import it: 1 MB, which every fork would pay for
+    return isinstance(obj, _NEVER) or (unittest is not None and isinstance(obj, unittest.TestCase))
+
+
 def _may(obj: Any, method: str) -> bool:
     if isinstance(obj, type):
         return method == "__call__"
@@ -152,7 +157,7 @@ def _attribute(operation: str, obj: Any, name: Any, *value: Any) -> Any:
 
 
 def _shown(value: Any) -> Any:
-    if isinstance(value, _NEVER):
+    if _is_never(value):
         raise AttributeError("this attribute is not for the completion")
     return value
 

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any  # operands and results are of every type
 
+from assay.verifiers.split.loops import Pending
 from assay.verifiers.split.operations import ARITHMETIC, CONVERSIONS, ITEMS, ORDERING
 
 Ask = Callable[..., Any]
@@ -126,8 +127,10 @@ def _iter(self: Any) -> Iterator[Any]:
 
 
 def _await(self: Any) -> Any:
-    return ask_about(self, "await")
-    yield  # makes this a generator function, as __await__ must be
+    result = ask_about(self, "await")
+    if isinstance(result, Pending):
+        return (yield from result.future)
+    return result
 
 
 def _exit(self: Any, _type: Any, error: Any, _traceback: Any) -> Any:

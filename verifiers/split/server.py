@@ -27,7 +27,7 @@ class Server:
         self._switchboard = Switchboard(channel, self._answer)
         self.holdings = Holdings(module, prompt_classes, self.call_back)
         self._codec = self.holdings.codec
-        self._loop = Loop(self._codec)
+        self._loop = Loop()
         self._answers: Mapping[int, Callable[..., Any]] = {
             Ask.CALL: self._call,
             Ask.METHOD: self._method,
@@ -50,6 +50,8 @@ class Server:
 
     def call_back(self, operation: str, handle: int, *args: Any, **kwargs: Any) -> Any:
         """Have the oracle do something with one of its objects, and return or raise what comes of it."""
+        if operation == "await" and (pending := self._loop.want(handle)) is not None:
+            return pending
         data, originals = self._codec.pack_tracked([list(args), kwargs])
         message = self._switchboard.exchange([Say.CALLBACK, operation, handle, data])
         if message[0] == Say.ERROR:

@@ -43,7 +43,7 @@ class Ask(IntEnum):
     START = 8
     """handle of an awaitable -> number of the task that now runs it on the candidate's loop"""
     PUMP = 9
-    """seconds, bin finished oracle awaitables -> [done tasks, oracle awaitables to run]"""
+    """seconds, bin finished oracle awaitables -> [done tasks, wanted oracle awaitables, those wanted no longer]"""
     CANCEL = 10
     """task number -> None"""
     FIELDS = 11
