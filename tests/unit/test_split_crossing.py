@@ -350,6 +350,7 @@ def test_functions_tell_about_themselves(load: Load) -> None:
 
     assert (module.ways(30), module.ways.cache_info().currsize > 0, module.ways.__name__) == (1346269, True, "ways")
     assert str(inspect.signature(module.add)) == "(a, b=2, *rest, c=3, **more)"
+    assert module.add.__code__.co_varnames == ("a", "b", "c", "rest", "more")
     assert (module.add.__doc__, module.add.__module__) == ("adds", "solution")
     assert functools.wraps(module.add)(lambda: 0).__name__ == "add"
     assert module.ways.__wrapped__(1) == 1
@@ -388,6 +389,8 @@ def test_iterators_are_lazy(load: Load) -> None:
     with pytest.raises(StopIteration) as stop:
         next(module.count(0))
     assert stop.value.value == "end"
+    assert inspect.isgenerator(numbers)
+    assert inspect.isgeneratorfunction(module.count)
 
 
 def test_all_items_of_an_iterator_come_in_batches(load: Load) -> None:
@@ -433,6 +436,7 @@ def test_coroutines_run_concurrently(load: Load) -> None:
     assert module.log == ["cleaned up"]
     assert asyncio.run(module.double(4)) == 8
     assert asyncio.iscoroutinefunction(module.double)
+    assert inspect.iscoroutinefunction(module.double)
 
 
 def test_async_iteration_and_contexts_work(load: Load) -> None:

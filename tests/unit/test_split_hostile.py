@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import socket
 import threading
 import time
@@ -16,6 +17,7 @@ from split_pair import Load, Patience, end, load, start, start_program
 
 from assay.verifiers.split.channel import Channel, ChannelClosed
 from assay.verifiers.split.remote import Candidate, CandidateGone
+from assay.verifiers.split.switchboard import Line
 from assay.verifiers.split.wire import Ask, Code, Say
 
 __all__ = ["load"]
@@ -298,17 +300,33 @@ def test_a_forked_copy_does_not_answer(load: Load) -> None:
     assert module.g() == module.g()
 
 
-def test_an_unencodable_result_is_an_error_of_the_test(load: Load) -> None:
-    """A result over the frame cap, or one whose parts cannot be read, is an exception and the candidate lives on."""
-    module = load("""
-        class Broken(list):
-            pass
-        def huge(): return "x" * (65 * 1048576)
-        def f(): return 1
-    """)
+def test_a_result_that_no_frame_holds_is_an_error_of_the_test(load: Load) -> None:
+    """A result over the frame cap is an OverflowError, and the candidate lives on."""
+    module = load("def huge(): return 'x' * (65 * 1048576)\ndef f(): return 1")
 
-    with pytest.raises((CandidateGone, Exception)):
+    with pytest.raises(OverflowError):
         module.huge()
+
+    assert module.f() == 1
+
+
+def test_a_late_signal_does_not_end_the_conversation() -> None:
+    """A signal handler of the completion's that raises while the next question is awaited changes nothing."""
+    left, right = socket.socketpair()
+
+    def handle(*_: Any) -> None:
+        right.sendall((2).to_bytes(4, "big") + _value([Ask.LINES]))
+        raise TimeoutError("late")
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+    message = Line(Channel(left)).receive()
+
+    signal.signal(signal.SIGALRM, before)
+    left.close()
+    right.close()
+    assert message == [Ask.LINES]
 
 
 def test_descriptors_sent_along_are_not_taken(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any  # awaitables have results of every type
 
 from assay.verifiers.split import faults
 from assay.verifiers.split.kinds import Link, link_of
-from assay.verifiers.split.wire import ProtocolError
+from assay.verifiers.split.wire import Ask, ProtocolError
 
 if TYPE_CHECKING:
     import asyncio
@@ -115,7 +115,7 @@ async def _drive(link: Link, handle: int) -> Any:
         await _outcome(link, number)
         raise
     except GeneratorExit:
-        link.cancel_task(number)
+        link.when_idle(Ask.CANCEL, number)
         raise
 
 

@@ -71,7 +71,9 @@ class Channel:
             except BlockingIOError:
                 self._make_room()
                 continue
-            except (OSError, ValueError) as error:
+            except OSError as error:
+                if error.errno is None:
+                    raise  # a signal handler's own, not the socket's
                 raise ChannelClosed("the peer no longer reads") from error
             frame = frame[sent:]
 
@@ -118,7 +120,9 @@ class Channel:
         wanted = _BULK if len(self._buffer) >= _CHUNK else _CHUNK
         try:
             data = self._sock.recv(wanted)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            if error.errno is None:
+                raise  # a signal handler's own, not the socket's
             raise ChannelClosed("the connection broke") from error
         if not data:
             raise ChannelClosed("the peer closed the connection")

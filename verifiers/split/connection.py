@@ -42,6 +42,7 @@ class Connection:
         self._singles: dict[int, int] = {}
         self._tasks: dict[int, list[Any]] = {}
         self._errands = Errands()
+        self._chores: deque[list[Any]] = deque()
         first = Line(sock, self._bond)
         self._lines = Lines(first, self._bond, self._invite)
         self.names, self.module, self.load_error = self._load_report(first)
@@ -97,7 +98,7 @@ class Connection:
     def claim_function(self, handle: int) -> list[Any]:
         """Implement `Link`."""
         claim = self.ask(Ask.DESCRIBE, handle)
-        if type(claim) is not list or len(claim) != 5:
+        if type(claim) is not list or len(claim) != 6:
             raise self._bond.broken("a malformed description of a function")
         return claim
 
@@ -120,6 +121,16 @@ class Connection:
             raise StopIteration(value)
         ending.clear()
         raise faults.raisable(value)
+
+    def when_idle(self, kind: Ask, handle: int, *fields: str) -> None:
+        """Implement `Link`."""
+        message = [kind, handle, *fields]
+        if kind == Ask.METHOD:
+            message.append(self._codec.pack([[], {}]))
+        if self.gone is None and not self._lines.is_busy():
+            self._exchange(message, ())
+        else:
+            self._chores.append(message)
 
     def start_task(self, handle: int) -> int:
         """Implement `Link`."""
@@ -192,12 +203,20 @@ class Connection:
 
     def _exchange(self, message: list[Any], originals: Any) -> Any:
         """Ask and wait for the answer; return it or raise it."""
+        if self._chores and not self._lines.is_busy():
+            self._do_chores()
         with self._lines.line() as line:
             line.send(message)
             failed, value = self._reply(line, originals)
         if failed:
             raise faults.raisable(value)
         return value
+
+    def _do_chores(self) -> None:
+        while self._chores and self.gone is None:
+            with self._lines.line() as line:
+                line.send(self._chores.popleft())
+                self._reply(line, ())  # what goes wrong there is nobody's any more
 
     def _invite(self, line: Line) -> None:
         """Tell the candidate that a descriptor follows; once it has answered, its reader waits for one."""
@@ -302,7 +321,8 @@ def _deeper(line: Line) -> Iterator[None]:
         yield
     finally:
         line.nested -= 1
-        sys.setrecursionlimit(limit)
+        if sys.getrecursionlimit() == limit + _NESTED_FRAMES:  # nobody has set another one meanwhile
+            sys.setrecursionlimit(limit)
 
 
 def _replay(printed: Any, stream: Any) -> None:

@@ -116,7 +116,7 @@ def is_function(value: object) -> bool:
 
 
 def function_claim(value: Any) -> list[Any]:
-    """Describe a function: name, qualified name, module, doc, and its parameters or None."""
+    """Describe a function: name, qualified name, module, doc, its parameters or None, and its kind."""
     texts = [getattr(value, name, None) for name in ("__name__", "__qualname__", "__module__", "__doc__")]
     try:
         parameters: list[Any] | None = [
@@ -125,4 +125,13 @@ def function_claim(value: Any) -> list[Any]:
         ]
     except (ValueError, TypeError, NameError):
         parameters = None
-    return [*(text if type(text) is str else None for text in texts), parameters]
+    return [*(text if type(text) is str else None for text in texts), parameters, kind_of(value)]
+
+
+def kind_of(function: Any) -> str:
+    """Say what calling a function makes: "", "generator", "coroutine" or "async generator"."""
+    if inspect.isgeneratorfunction(function):
+        return "generator"
+    if inspect.isasyncgenfunction(function):
+        return "async generator"
+    return "coroutine" if inspect.iscoroutinefunction(function) else ""

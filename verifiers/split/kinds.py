@@ -2,6 +2,8 @@
 
 from typing import Any, Protocol  # operands and results are of every type
 
+from assay.verifiers.split.wire import Ask
+
 
 class Link(Protocol):
     """The conversation with the candidate, as proxies use it."""
@@ -41,6 +43,10 @@ class Link(Protocol):
 
     def renew(self, anchor: str) -> "tuple[Link, int]":
         """Return link and handle of a module-level name in the candidate that took this one's place."""
+        ...
+
+    def when_idle(self, kind: Ask, handle: int, *fields: str) -> None:
+        """Ask this now or, within an exchange, after it: for what may run when an object is collected."""
         ...
 
     def start_task(self, handle: int) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any  # parts and values are of every type
 
 from assay.verifiers.split import arrays, names
@@ -110,12 +110,13 @@ _FORMS: Mapping[str, _Form] = {
     "dict_keys": _Form(lambda v: [list(v)], lambda keys: dict.fromkeys(keys).keys(), (list,)),
     "dict_values": _Form(lambda v: [list(v)], lambda values: dict(enumerate(values)).values(), (list,)),
     "dict_items": _Form(lambda v: [list(v)], lambda items: dict(items).items(), (list,)),
+    "SimpleNamespace": _Form(lambda v: [vars(v)], lambda attributes: SimpleNamespace(**attributes), (dict,)),
     "mappingproxy": _Form(lambda v: [dict(v)], lambda value: MappingProxyType(value), (dict,)),
 }  # fmt: skip
 _FORM_TYPES: tuple[type, ...] = (
     Decimal, Fraction, dt.date, dt.time, dt.datetime, dt.timedelta, dt.timezone, uuid.UUID,
     pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, re.Pattern, range, slice, array.array,
-    type({}.keys()), type({}.values()), type({}.items()), MappingProxyType,
+    type({}.keys()), type({}.values()), type({}.items()), MappingProxyType, SimpleNamespace,
 )  # fmt: skip
 _FORM_OF: Mapping[type, str] = {kind: kind.__name__ for kind in _FORM_TYPES}
 _SINGLETONS = (Ellipsis, NotImplemented)

@@ -55,6 +55,10 @@ class Lines:
             if not is_home:
                 self._give_back(line)
 
+    def is_busy(self) -> bool:
+        """Say whether the current thread is within an exchange."""
+        return self._own.line is not None
+
     def reset(self) -> None:
         """A test begins: no line has waited yet."""
         for line in self._all:

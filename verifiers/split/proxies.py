@@ -11,6 +11,7 @@ from typing import Any  # operands and results are of every type
 from assay.verifiers.split import trust
 from assay.verifiers.split.guests import signature_from
 from assay.verifiers.split.kinds import Link, ProxyObject, Standin, StandinClass, link_of
+from assay.verifiers.split.likeness import code_like
 from assay.verifiers.split.operations import ARITHMETIC, CONVERSIONS, ITEMS, ORDERING
 
 _VISIBLE = frozenset({"__wrapped__", "__annotations__", "__match_args__", "__members__", "__name__", "__qualname__"})
@@ -214,6 +215,15 @@ class FunctionStub(Standin):
             return signature_from(parameters)
         except (ValueError, TypeError) as error:
             raise AttributeError("__signature__") from error
+
+    @property
+    def __code__(self) -> Any:
+        link, handle = where(self)
+        *_, parameters, kind = link.claim_function(handle)
+        try:
+            return code_like(self.__name__, parameters, kind)
+        except (ValueError, TypeError, LookupError) as error:
+            raise AttributeError("__code__") from error
 
     def __getattr__(self, name: str) -> Any:
         link, handle = where(self)

@@ -24,7 +24,7 @@ class Server:
     def __init__(self, channel: Channel, module: ModuleType, prompt_classes: Collection[str], echo: Echo) -> None:
         self._module = module
         self._echo = echo
-        self._switchboard = Switchboard(channel, self._answer)
+        self._switchboard = Switchboard(channel, self._answer, self._too_large)
         self.holdings = Holdings(module, prompt_classes, self.call_back)
         self._codec = self.holdings.codec
         self._loop = Loop()
@@ -80,6 +80,9 @@ class Server:
             self._switchboard.check_process()
             reply = [Say.ERROR, self._pack_error(error)]
         return self._with_extras(reply)
+
+    def _too_large(self) -> Message:
+        return [Say.ERROR, self._codec.pack(OverflowError("the result is too large to leave the completion's process"))]
 
     def _with_extras(self, reply: list[Any]) -> list[Any]:
         """Add what was printed and which held containers changed, where there is any of it."""

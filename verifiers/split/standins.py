@@ -11,6 +11,7 @@ from assay.verifiers.split.codec import Codec
 from assay.verifiers.split.describe import ClassClaim
 from assay.verifiers.split.exports import Exports
 from assay.verifiers.split.kinds import Link, Standin, StandinClass, is_standin
+from assay.verifiers.split.likeness import generator_like
 from assay.verifiers.split.proxies import METHODS, FunctionStub, MethodStub, Proxy, RemoteClass
 from assay.verifiers.split.shadows import fill, shadow_methods
 from assay.verifiers.split.wire import MUTABLE_BASES, PLAIN_BASES, Ask, Code, ProtocolError
@@ -143,6 +144,8 @@ class Standins:
             raise ProtocolError("an object of an exception's class")
         if cls.__qualname__ == "coroutine" and "__await__" in vars(cls):
             return self._remember(handle, awaiting.coroutine(self._link, handle))
+        if cls.__qualname__ == "generator" and "__next__" in vars(cls):
+            return self._remember(handle, generator_like(self._link, handle))
         proxy = object.__new__(cls)
         object.__setattr__(proxy, "_assay_at", (self._link, handle))
         return self._remember(handle, proxy)

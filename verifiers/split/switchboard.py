@@ -26,7 +26,7 @@ class Hangup(BaseException):
     """The conversation is over: end the process."""
 
 
-class _Line:
+class Line:
     """One channel to the oracle."""
 
     def __init__(self, channel: Channel) -> None:
@@ -43,25 +43,39 @@ class _Line:
         self._channel.send(self._packer.pack(message))
 
     def receive(self) -> Message:
-        message: Message = unpackb(self._channel.receive(), strict_map_key=False, unicode_errors="surrogatepass")
-        return message
+        while True:
+            try:
+                body = self._channel.receive()
+            except (ChannelClosed, FrameTooLarge):
+                raise
+            except BaseException:  # noqa: BLE001 - a signal handler of the completion's, after its call has ended
+                continue
+            message: Message = unpackb(body, strict_map_key=False, unicode_errors="surrogatepass")
+            return message
 
 
 class _Own(threading.local):
     """The line that the current thread serves or calls back on."""
 
-    line: _Line | None = None
+    line: Line | None = None
 
 
 class Switchboard:
-    """Every line of the candidate. `answer(message)` returns the reply to a question; it never raises."""
+    """Every line of the candidate.
 
-    def __init__(self, channel: Channel, answer: Callable[[Message], Message]) -> None:
-        self._first = _Line(channel)
+    `answer(message)` returns the reply to a question and does not raise; `too_large()` the one for a reply that no
+    frame holds.
+    """
+
+    def __init__(
+        self, channel: Channel, answer: Callable[[Message], Message], too_large: Callable[[], Message]
+    ) -> None:
+        self._too_large = too_large
+        self._first = Line(channel)
         self._answer = answer
         self._own = _Own()
         self._pid = getpid()
-        self._running: list[_Line] = []
+        self._running: list[Line] = []
         self._ready = threading.Condition()
 
     def serve(self) -> None:
@@ -106,12 +120,12 @@ class Switchboard:
         if getpid() != self._pid:
             raise Hangup
 
-    def _running_line(self) -> _Line:
+    def _running_line(self) -> Line:
         with self._ready:
             self._ready.wait_for(lambda: self._running)
             return self._running[-1]
 
-    def _serve(self, line: _Line) -> None:
+    def _serve(self, line: Line) -> None:
         self._own.line = line
         with line.lock:
             while True:
@@ -120,12 +134,15 @@ class Switchboard:
                 if message[0] == Ask.LINES:
                     self._accept_lines(line)
 
-    def _reply(self, line: _Line, message: Message) -> None:
+    def _reply(self, line: Line, message: Message) -> None:
         reply = self._answer(message)
         self.check_process()
-        line.send(reply)
+        try:
+            line.send(reply)
+        except FrameTooLarge:
+            line.send(self._too_large())
 
-    def _accept_lines(self, line: _Line) -> None:
+    def _accept_lines(self, line: Line) -> None:
         """Take the descriptor that was announced, and serve the lines that come over it in threads of their own."""
         gate = _receive_socket(line.sock)
         if gate is not None:
@@ -133,10 +150,10 @@ class Switchboard:
 
     def _accept(self, gate: socket.socket) -> None:
         while (sock := _receive_socket(gate)) is not None:
-            if not _start(self._serve_quietly, _Line(Channel(sock))):
+            if not _start(self._serve_quietly, Line(Channel(sock))):
                 sock.close()
 
-    def _serve_quietly(self, line: _Line) -> None:
+    def _serve_quietly(self, line: Line) -> None:
         try:
             self._serve(line)
         except (ChannelClosed, FrameTooLarge, Hangup):
@@ -168,4 +185,5 @@ def _deeper() -> Iterator[None]:
     try:
         yield
     finally:
-        sys.setrecursionlimit(limit)
+        if sys.getrecursionlimit() == limit + _NESTED_FRAMES:  # nobody has set another one meanwhile
+            sys.setrecursionlimit(limit)

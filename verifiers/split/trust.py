@@ -16,27 +16,7 @@ from assay.verifiers.split.kinds import ProxyObject, StandinClass, is_standin, l
 
 Kind = TypeVar("Kind")
 
-_PREDICATES = frozenset(
-    [
-        "startswith",
-        "endswith",
-        "issubset",
-        "issuperset",
-        "isdisjoint",
-        "equals",
-        "identical",
-        "eq",
-        "isclose",
-        "allclose",
-        "array_equal",
-        "almost_equal",
-        "has_key",
-        "__contains__",
-        "contains",
-        "fullmatch",
-        "match",
-    ]
-)
+_PREDICATES = frozenset({"startswith", "endswith", "issubset", "issuperset", "isdisjoint", "equals", "identical"})
 """Methods of builtin or library types that compare with their argument."""
 
 
