@@ -52,9 +52,9 @@ def run_prompt(prompt: str) -> dict[str, type]:
     return {name: value for name, value in namespace.items() if isinstance(value, type)}
 
 
-def start(source: str, folder: Path, prompt: str = "") -> tuple[socket.socket, int]:
+def start(source: str, folder: Path, prompt: str = "", module: str = "solution") -> tuple[socket.socket, int]:
     """Fork a candidate that loads `source`; return the link to it and its process id."""
-    payload = pack_sources(Sources(read_completion(source), prompt=prompt), "solution", ())
+    payload = pack_sources(Sources(read_completion(source), prompt=prompt), module, ())
     return start_program(lambda link: candidate.main(payload, (link.detach(),)), folder)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import collections
+import collections.abc
 import contextlib
 import copy
 import dataclasses
@@ -11,6 +12,7 @@ import io
 import itertools
 import json
 import math
+import re
 import threading
 import time
 import unittest
@@ -246,6 +248,39 @@ def test_objects_are_handles_with_identity(load: Load) -> None:
     assert module.Thing() is not module.Thing()
 
 
+def test_collections_of_the_candidate_are_collections(load: Load) -> None:
+    """A class derived from an abstract collection is one for isinstance, and iterates and compares here."""
+    module = load("""
+        from collections.abc import Mapping
+        from collections import UserDict
+        class Frozen(Mapping):
+            def __init__(self, **items): self._items = items
+            def __getitem__(self, key): return self._items[key]
+            def __iter__(self): return iter(self._items)
+            def __len__(self): return len(self._items)
+    """)
+    frozen = module.Frozen(a=1, b=2)
+
+    assert isinstance(frozen, collections.abc.Mapping)
+    assert dict(frozen) == {"a": 1, "b": 2}
+    assert (frozen.get("c", 3), list(frozen.items())) == (3, [("a", 1), ("b", 2)])
+
+
+def test_a_module_named_like_a_library_is_the_candidates(tmp_path: Path) -> None:
+    """Classes of a module under test that is called `queue` are the candidate's own."""
+    source = "class Full(Exception): pass\nclass Fuller(Full): pass\ndef put(): raise Fuller('no')"
+    subject = Candidate(Patience())
+    link, pid = start(source, tmp_path, module="queue")
+
+    subject.connect(link)
+
+    with pytest.raises(subject.get("Full")) as full:
+        subject.get("put")()
+    assert type(full.value) is subject.get("Fuller")
+    subject.close()
+    end(link, pid)
+
+
 def test_attributes_and_methods_call_through(load: Load) -> None:
     """Attributes are read, set and deleted there; methods, properties, class and static methods run there."""
     module = load("""
@@ -330,7 +365,7 @@ def test_copies_are_made_over_there(load: Load) -> None:
     module = load("class Box:\n    def __init__(self): self.items = [1]")
     box = module.Box()
 
-    twin, clone = copy.copy(box), copy.deepcopy(box)
+    twin, clone = copy.copy(box), copy.deepcopy([box])[0]
     box.items = [2]
 
     assert twin is not box
@@ -1026,3 +1061,13 @@ def test_a_candidate_out_of_time_is_gone(load: Load) -> None:
     with pytest.raises(CandidateGone):
         f()
     assert module.subject.gone == "timeout"
+
+
+def test_the_table_and_the_tests_are_the_same() -> None:
+    """Every row of docs/crossing.md names tests of this module, and every test of it stands in a row."""
+    text = (Path(__file__).parents[2] / "docs" / "crossing.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and line.endswith("` |")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row.rsplit("|", 2)[1])}
+    tests = {name.removeprefix("test_") for name, value in globals().items() if name.startswith("test_")}
+
+    assert named == tests - {"the_table_and_the_tests_are_the_same"}

@@ -117,13 +117,25 @@ def test_a_malformed_answer_ends_the_candidate(tmp_path: Path, message: bytes) -
 CLASSES = {
     "nothing": None,
     "a short one": ["C", "C", "m"],
-    "a null in the name": ["a\0b", "C", "m", "object", [], [], [], [], False, None],
-    "a root that is a function": ["C", "C", "m", "print", [], [], [], [], False, None],
-    "a root that is no exception": ["C", "C", "m", "slice", [], [], [], [], False, None],
-    "parents that are none": ["C", "C", "m", "object", [5], [], [], [], False, None],
-    "itself as a parent": ["C", "C", "m", "object", [msgpack.ExtType(Code.CLASS, _value(9))], [], [], [], False, None],
-    "fields that are keywords": ["C", "C", "m", "object", [], [], [], ["class"], True, None],
-    "another plain value": ["C", "C", "m", "int", [], [], [], [], False, None],
+    "a null in the name": ["a\0b", "C", "m", "object", [], [], [], [], False, [], None],
+    "a root that is a function": ["C", "C", "m", "print", [], [], [], [], False, [], None],
+    "a root that is no exception": ["C", "C", "m", "slice", [], [], [], [], False, [], None],
+    "parents that are none": ["C", "C", "m", "object", [5], [], [], [], False, [], None],
+    "itself as a parent": [
+        "C",
+        "C",
+        "m",
+        "object",
+        [msgpack.ExtType(Code.CLASS, _value(9))],
+        [],
+        [],
+        [],
+        False,
+        [],
+        None,
+    ],
+    "fields that are keywords": ["C", "C", "m", "object", [], [], [], ["class"], True, [], None],
+    "another plain value": ["C", "C", "m", "int", [], [], [], [], False, [], None],
 }
 
 
@@ -142,7 +154,7 @@ def test_a_malformed_class_ends_the_candidate(tmp_path: Path, claim: Any) -> Non
 def test_special_methods_come_from_a_closed_list(tmp_path: Path) -> None:
     """A class cannot give its stand-in methods that Python or numpy would consult on their own."""
     special = ["__class__", "__getattribute__", "__del__", "__array__", "__instancecheck__", "__reduce__", "__len__"]
-    claim = ["C", "C", "m", "object", [], special, [], [], False, None]
+    claim = ["C", "C", "m", "object", [], special, [], [], False, [], None]
 
     def answer(channel: Channel, message: list[Any]) -> None:
         channel.send(_say(Say.VALUE, _value(claim) if message[0] == Ask.DESCRIBE else _object(5, 9)))
@@ -226,7 +238,7 @@ def test_random_conversations_end_the_candidate_or_give_plain_answers(tmp_path: 
     dice = random.Random(seed)
     bodies = [_object(5, 9), _object(6, 9, [1]), _value([1, {"a": (1, 2)}]), FUNCTION, _value(None),
               _value(msgpack.ExtType(Code.FAULT, _value([None, ["ValueError", "ValueError"], ["x"], "x", {}, None]))),
-              _value(["C", "C", "m", "object", [], ["__len__", "__eq__"], ["go"], [], False, None])]  # fmt: skip
+              _value(["C", "C", "m", "object", [], ["__len__", "__eq__"], ["go"], [], False, [], None])]  # fmt: skip
 
     def damage(data: bytes) -> bytes:
         changed = bytearray(data)

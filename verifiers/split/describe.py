@@ -36,19 +36,21 @@ class ClassClaim:
     fields: list[str]
     """Names of a dataclass's fields."""
     compares_fields: bool
+    abstract: list[str]
+    """Names of the collection ABCs it is derived from."""
     doc: str | None
 
     @classmethod
     def parse(cls, parts: Any) -> "ClassClaim":
         """Check the types of a claim's parts. Raises ProtocolError."""
-        kinds = (str, str, str, str, list, list, list, list, bool)
+        kinds = (str, str, str, str, list, list, list, list, bool, list)
         if type(parts) is not list or len(parts) != len(kinds) + 1:
             raise ProtocolError("a malformed description of a class")
         if any(type(part) is not kind for part, kind in zip(parts, kinds, strict=False)):
             raise ProtocolError("a malformed description of a class")
         if not all(isinstance(parent, type) for parent in parts[4]):
             raise ProtocolError("a class with a parent that is none")
-        if not all(type(name) is str for name in parts[5] + parts[6] + parts[7]):
+        if not all(type(name) is str for name in parts[5] + parts[6] + parts[7] + parts[9]):
             raise ProtocolError("a class with a method that has no name")
         doc = parts[-1] if type(parts[-1]) is str else None
         checked: list[Any] = [*parts[:-1], doc]
@@ -64,7 +66,8 @@ def claim_of(cls: type) -> list[Any]:
     doc = cls.__doc__ if type(cls.__doc__) is str else None
     return [
         str(cls.__name__), str(cls.__qualname__), str(cls.__module__), root, parents, special, methods,
-        list(getattr(cls, "__dataclass_fields__", ())), _compares_fields(cls), doc,
+        list(getattr(cls, "__dataclass_fields__", ())), _compares_fields(cls),
+        [base.__name__ for base in cls.__mro__ if base.__module__ == "collections.abc"], doc,
     ]  # fmt: skip
 
 

@@ -38,6 +38,7 @@ class Exports:
         self._lock = threading.Lock()
         self._table: list[Any] = []
         self._handles: dict[int, int] = {}
+        self._given: set[int] = set()  # classes passed as such, and not only as the class of an object
 
     def give(self, obj: Any) -> bytes:
         """Export `obj` and describe it. Raises TypeError for what never crosses."""
@@ -45,6 +46,7 @@ class Exports:
             raise TypeError(f"a {type(obj).__name__} cannot be passed to a completion in a split oracle")
         handle = self._export(obj)
         if isinstance(obj, type):
+            self._given.add(handle)
             return self._codec.pack([handle, self._class_info(obj), None])
         if isinstance(obj, BaseException):
             return self._codec.pack([handle, self._class_info(type(obj)), self._error_facts(obj)])
@@ -64,7 +66,7 @@ class Exports:
         if operation == "getattr" or operation == "setattr" or operation == "delattr":
             return _attribute(operation, obj, *args)
         if operation == "call":
-            if not _may(obj, "__call__"):
+            if not _may(obj, "__call__") or (isinstance(obj, type) and not is_own(obj) and handle not in self._given):
                 raise TypeError(f"{type(obj).__name__!r} object is not callable")
             return obj(*args, **kwargs)
         if operation == "await":

@@ -154,8 +154,10 @@ def resolve(root: object, qualname: str) -> object:
 def is_library(module: str) -> bool:
     """Say whether `module` belongs to the standard library or an installed package (not to tests or a prompt)."""
     root = module.partition(".")[0]
-    if root in sys.stdlib_module_names and root != "__main__":
-        return True
     spec = getattr(sys.modules.get(root), "__spec__", None)
+    if root in sys.modules and spec is None:
+        return False  # made by hand: the module under test, whatever its name, or that of the tests
+    if root in sys.stdlib_module_names:
+        return True
     origin = getattr(spec, "origin", None) or ""
     return "site-packages" in origin or "dist-packages" in origin or origin in ("built-in", "frozen") or root == "assay"

@@ -108,10 +108,10 @@ class Proxy(ProxyObject):
         return trust.exact("__dir__", list, link_of(self)[0].special("dir", self))
 
     def __copy__(self) -> Any:
-        return link_of(self)[0].special("copy", self)
+        return _copy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return link_of(self)[0].special("deepcopy", self)
+        return _deepcopy(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"an object of the completion ({type(self).__name__}) cannot be pickled")
@@ -170,6 +170,12 @@ class MethodStub(Standin):
 
     def __hash__(self) -> int:
         return hash((id(self.__self__), self._assay_name))
+
+    def __copy__(self) -> "MethodStub":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "MethodStub":
+        return self
 
     def __repr__(self) -> str:
         return f"<bound method {type(self.__self__).__name__}.{self._assay_name}>"
@@ -236,6 +242,12 @@ class FunctionStub(Standin):
     def __setattr__(self, name: str, value: Any) -> None:
         _refuse_dunder(self, name)
         where(self)[0].special("setattr", self, name, value)
+
+    def __copy__(self) -> "FunctionStub":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "FunctionStub":
+        return self
 
     def __repr__(self) -> str:
         return f"<function {self.__name__} of the completion>"
@@ -329,6 +341,14 @@ def _leave_async(self: Any, _type: Any, error: BaseException | None, traceback: 
     return leave()
 
 
+def _copy(self: Any) -> Any:
+    return link_of(self)[0].special("copy", self)
+
+
+def _deepcopy(self: Any, _memo: dict[int, Any]) -> Any:
+    return link_of(self)[0].special("deepcopy", self)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _conversion(name, *entry) for name, entry in CONVERSIONS.items()},
     **{name: _arithmetic(operation) for name, operation in ARITHMETIC.items()},
@@ -336,6 +356,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     **{f"__i{operation}__": _arithmetic(f"i{operation}") for operation in ARITHMETIC.values()},
     **{name: _ordering(operation) for name, operation in ORDERING.items()},
     **{name: _item(operation) for name, operation in ITEMS.items()},
+    "__copy__": _copy,
+    "__deepcopy__": _deepcopy,
     "__contains__": _contains,
     "__call__": _call,
     "__next__": _next,

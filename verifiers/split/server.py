@@ -95,6 +95,7 @@ class Server:
         return reply
 
     def _pack_error(self, error: BaseException) -> bytes:
+        error.__traceback__ = None  # would keep every frame alive for as long as the oracle may ask about the exception
         try:
             return self._codec.pack(error)
         except Exception as other:  # noqa: BLE001 - its arguments may be impossible to encode

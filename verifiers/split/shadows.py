@@ -37,7 +37,12 @@ def fill(shadow: Any, content: Any) -> Any:
 
 def shadow_methods(base: type, special: list[str]) -> dict[str, Any]:
     """Return the namespace of a stand-in class over a builtin type."""
-    methods: dict[str, Any] = {"__getattr__": ask_attribute, "__setattr__": _set_attribute}
+    methods: dict[str, Any] = {
+        "__getattr__": ask_attribute,
+        "__setattr__": _set_attribute,
+        "__copy__": METHODS["__copy__"],
+        "__deepcopy__": METHODS["__deepcopy__"],
+    }
     methods.update({name: METHODS[name] for name in special if name in _ASKED and name in METHODS})
     for name in ("__str__", "__repr__"):
         if name in special:

@@ -1,6 +1,7 @@
 """In the oracle: making stand-ins from what the candidate sends, each checked before it is believed."""
 
 import builtins
+import collections.abc
 import dataclasses
 import threading
 from collections.abc import Callable, Mapping
@@ -201,6 +202,8 @@ class Standins:
             made = RemoteClass(claim.name, parents or (root,), namespace)
         except TypeError:  # bases that do not go together
             made = RemoteClass(claim.name, (root,), namespace)
+        for name in set(claim.abstract) & _ABSTRACT:
+            getattr(collections.abc, name).register(made)
         if is_global:
             self._stubs[claim.qualname] = made
         return made
@@ -256,4 +259,5 @@ def _typed(parts: Any, *kinds: type) -> Any:
     return parts
 
 
+_ABSTRACT = frozenset({"Mapping", "MutableMapping", "Sequence", "MutableSequence", "Set", "MutableSet"})
 _PLAIN = frozenset(PLAIN_BASES.values())
