@@ -114,6 +114,7 @@ def test_a_malformed_answer_ends_the_candidate(tmp_path: Path, message: bytes) -
             f()
 
 
+ITSELF = msgpack.ExtType(Code.CLASS, _value(9))
 CLASSES = {
     "nothing": None,
     "a short one": ["C", "C", "m"],
@@ -121,19 +122,7 @@ CLASSES = {
     "a root that is a function": ["C", "C", "m", "print", [], [], [], [], False, [], None],
     "a root that is no exception": ["C", "C", "m", "slice", [], [], [], [], False, [], None],
     "parents that are none": ["C", "C", "m", "object", [5], [], [], [], False, [], None],
-    "itself as a parent": [
-        "C",
-        "C",
-        "m",
-        "object",
-        [msgpack.ExtType(Code.CLASS, _value(9))],
-        [],
-        [],
-        [],
-        False,
-        [],
-        None,
-    ],
+    "itself as a parent": ["C", "C", "m", "object", [ITSELF], [], [], [], False, [], None],
     "fields that are keywords": ["C", "C", "m", "object", [], [], [], ["class"], True, [], None],
     "another plain value": ["C", "C", "m", "int", [], [], [], [], False, [], None],
 }
