@@ -20,7 +20,7 @@ def slow_batch() -> Document:
 
 def settings_for(data_dir: Path, workers: int = 1) -> Settings:
     """Settings of a small service."""
-    return Settings(port=0, data_dir=data_dir, slots=4, workers=workers, log_level="critical")
+    return Settings(port=0, data_dir=data_dir, slots=4, workers=workers, log_level="error")
 
 
 def submit_and_wait_for_some(service: Running) -> str:
