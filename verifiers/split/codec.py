@@ -14,6 +14,7 @@ from typing import Any, Protocol  # Any: values of every type cross
 from msgpack import ExtType, Packer, unpackb
 
 from assay.verifiers.split import graph, leaves
+from assay.verifiers.split.rebuild import rebuild
 from assay.verifiers.split.wire import FIRST_PORT_CODE, LEAF_TYPES, Code, ProtocolError
 
 _DEPTH = 48  # nested extension payloads; each costs about 40 kB of C stack in the decoder
@@ -251,7 +252,7 @@ class Codec:
             return self._hook(code, payload)
 
         table = unpackb(data, ext_hook=cell_hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
-        return graph.rebuild(table, self._port.class_named)
+        return rebuild(table, self._port.class_named)
 
     def _guarded_graph(self, data: bytes, tables: list[list[Any]]) -> Any:
         def root_hook(code: int, payload: bytes) -> object:

@@ -9,20 +9,19 @@ from typing import Any  # values of every type cross
 
 from assay.verifiers.split import faults, passing
 from assay.verifiers.split.awaiting import Errands
+from assay.verifiers.split.items import Items
 from assay.verifiers.split.line import Bond, CandidateGone, Clock, Line
 from assay.verifiers.split.lines import Lines
 from assay.verifiers.split.proxies import RemoteClass
 from assay.verifiers.split.standins import Standins
 from assay.verifiers.split.subject import Call, Raised, Returned
-from assay.verifiers.split.wire import LEAF_TYPES, Ask, Iteration, ProtocolError, Say
+from assay.verifiers.split.wire import LEAF_TYPES, Ask, ProtocolError, Say
 
 _WINDOW = 16  # calls under way at once
 _WINDOW_BYTES = 32_768  # of their arguments: less than a socket buffer holds
-_BATCH = 256
 _NESTED = 400  # calls within callbacks within calls
 _NESTED_FRAMES = 16  # Python frames that one such level costs here
 _REPLAYED = 65_536  # bytes of each stream that one answer may bring
-_CALM = 32  # single items after which a loop gets them in batches
 
 
 class Connection:
@@ -38,8 +37,7 @@ class Connection:
     ) -> None:
         self._renew = renew
         self._bond = Bond(clock)
-        self._items: dict[int, tuple[deque[Any], list[Any]]] = {}
-        self._singles: dict[int, int] = {}
+        self._items = Items(self.ask)
         self._tasks: dict[int, list[Any]] = {}
         self._errands = Errands()
         self._chores: deque[list[Any]] = deque()
@@ -107,20 +105,11 @@ class Connection:
         return self._renew(anchor)
 
     def next_item(self, handle: int, *, eager: bool) -> Any:
-        """Implement `Link`: one item at a time, until someone wants all of them (`eager`) or takes very many."""
-        buffer, ending = self._items.setdefault(handle, (deque(), []))
-        if eager:
-            self._singles[handle] = _CALM
-            return None
-        if not buffer and not ending:
-            self._fetch(handle, buffer, ending)
-        if buffer:
-            return buffer.popleft()
-        state, value = ending
-        if state == Iteration.ENDED:
-            raise StopIteration(value)
-        ending.clear()
-        raise faults.raisable(value)
+        """Implement `Link`."""
+        try:
+            return self._items.next_item(handle, eager=eager)
+        except ProtocolError as error:
+            raise self._bond.broken(str(error)) from error
 
     def when_idle(self, kind: Ask, handle: int, *fields: str) -> None:
         """Implement `Link`."""
@@ -180,16 +169,6 @@ class Connection:
                     yield Raised(faults.raisable(value)) if failed else Returned(value)
             finally:
                 line.abandon()
-
-    def _fetch(self, handle: int, buffer: deque[Any], ending: list[Any]) -> None:
-        taken = self._singles[handle] = self._singles.get(handle, 0) + 1
-        answer = self.ask(Ask.NEXT, handle, _BATCH if taken > _CALM else 1)
-        if type(answer) is not list or len(answer) != 3 or type(answer[0]) is not list:
-            raise self._bond.broken("items of an unknown form")
-        items, state, value = answer
-        buffer.extend(items)
-        if state != Iteration.MORE:
-            ending.extend([state, value])
 
     def _pack(self, value: Any) -> tuple[bytes, list[Any]]:
         if self.gone is not None:

@@ -4,6 +4,9 @@ from typing import Any, Protocol  # operands and results are of every type
 
 from assay.verifiers.split.wire import Ask
 
+VISIBLE = frozenset({"__wrapped__", "__annotations__", "__match_args__", "__members__", "__name__", "__qualname__"})
+"""Double-underscore attributes that may be asked for; all others do not exist on a proxy."""
+
 
 class Link(Protocol):
     """The conversation with the candidate, as proxies use it."""
@@ -102,3 +105,13 @@ def link_of(obj: Any) -> tuple[Link, int]:
 def is_standin(value: object) -> bool:
     """Say whether `value` already is an object of the candidate's."""
     return isinstance(value, Standin) or isinstance(type(value), StandinClass)
+
+
+def is_dunder(name: str) -> bool:
+    """Say whether a name has two underscores on both sides."""
+    return name.startswith("__") and name.endswith("__")
+
+
+def refuse_dunder(obj: Any, name: str) -> None:
+    if is_dunder(name):
+        raise AttributeError(f"{name} of a {type(obj).__name__} cannot be set from here")

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any  # containers hold values of every type
 
-from assay.verifiers.split import arrays, graph, leaves
+from assay.verifiers.split import arrays, graph, instances, leaves
 from assay.verifiers.split.wire import ProtocolError
 
 _MAPPINGS = (dict, *(kind for kind in graph.NODE_TYPES if issubclass(kind, dict)))
@@ -51,7 +51,7 @@ def _content(container: Any) -> Any:
         return container.copy()
     if kind is tuple or kind is frozenset:
         return None
-    return graph.instance_state(container)
+    return instances.instance_state(container)
 
 
 def _is_same(container: Any, old: Any) -> bool:
@@ -81,7 +81,7 @@ def _portable(container: Any) -> Any:
         return bytes(container)
     if leaves.is_buffer(kind):
         return container.copy()  # the array itself would cross as a reference to the caller's
-    state = graph.instance_state(container)
+    state = instances.instance_state(container)
     return [list(state), list(state.values())]
 
 
@@ -105,4 +105,4 @@ def _replace(container: Any, content: Any) -> None:
     elif kind is tuple or kind is frozenset:
         raise ProtocolError("an immutable argument was changed")
     else:
-        graph.replace_state(container, *content)
+        instances.replace_state(container, *content)

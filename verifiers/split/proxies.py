@@ -1,4 +1,4 @@
-"""In the oracle: stand-ins for the candidate's classes, objects, functions and methods.
+"""In the oracle: stand-ins for the candidate's classes and objects.
 
 A proxy has exactly the special methods that the candidate says its class has, out of a closed list, so that
 `len(x)` or `iter(x)` fail where they would fail; each asks the candidate. What a comparison means is never asked
@@ -9,13 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any  # operands and results are of every type
 
 from assay.verifiers.split import trust
-from assay.verifiers.split.guests import signature_from
-from assay.verifiers.split.kinds import Link, ProxyObject, Standin, StandinClass, link_of
-from assay.verifiers.split.likeness import code_like
+from assay.verifiers.split.functions import MethodStub
+from assay.verifiers.split.kinds import VISIBLE, Link, ProxyObject, StandinClass, is_dunder, link_of, refuse_dunder
 from assay.verifiers.split.operations import ARITHMETIC, CONVERSIONS, ITEMS, ORDERING
-
-_VISIBLE = frozenset({"__wrapped__", "__annotations__", "__match_args__", "__members__", "__name__", "__qualname__"})
-"""Double-underscore attributes that may be asked for; all others do not exist on a proxy."""
 
 
 class RemoteClass(StandinClass):
@@ -32,7 +28,7 @@ class RemoteClass(StandinClass):
         return link.call(handle, args, kwargs)
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_assay_") or (is_dunder(name) and name not in _VISIBLE):
+        if name.startswith("_assay_") or (is_dunder(name) and name not in VISIBLE):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         link, _ = target_of(cls)
         return link.special("getattr", cls, name)
@@ -79,11 +75,11 @@ class Proxy(ProxyObject):
         return ask_attribute(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _refuse_dunder(self, name)
+        refuse_dunder(self, name)
         link_of(self)[0].special("setattr", self, name, value)
 
     def __delattr__(self, name: str) -> None:
-        _refuse_dunder(self, name)
+        refuse_dunder(self, name)
         link_of(self)[0].special("delattr", self, name)
 
     def __eq__(self, other: object) -> Any:
@@ -119,7 +115,7 @@ class Proxy(ProxyObject):
 
 def ask_attribute(obj: Any, name: str) -> Any:
     """Return an attribute of the candidate's object; methods without asking."""
-    if is_dunder(name) and name not in _VISIBLE:
+    if is_dunder(name) and name not in VISIBLE:
         if name == "__dict__":
             return trust.exact("__dict__", dict, link_of(obj)[0].special("vars", obj))
         raise AttributeError(f"{type(obj).__name__!r} object has no attribute {name!r}")
@@ -127,145 +123,6 @@ def ask_attribute(obj: Any, name: str) -> Any:
     if name in type(obj)._assay_methods:
         return MethodStub(obj, name)
     return link.special("getattr", obj, name)
-
-
-def is_dunder(name: str) -> bool:
-    """Say whether a name has two underscores on both sides."""
-    return name.startswith("__") and name.endswith("__")
-
-
-def _refuse_dunder(obj: Any, name: str) -> None:
-    if is_dunder(name):
-        raise AttributeError(f"{name} of a {type(obj).__name__} cannot be set from here")
-
-
-class MethodStub(Standin):
-    """A method of the candidate's object, not yet called."""
-
-    __slots__ = ("__self__", "_assay_name")
-
-    def __init__(self, owner: Any, name: str) -> None:
-        self.__self__ = owner
-        self._assay_name = name
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        trust.check_method(self.__self__, self._assay_name, args, kwargs)
-        link, handle = link_of(self.__self__)
-        return link.method(handle, self._assay_name, args, kwargs)
-
-    @property
-    def __name__(self) -> str:
-        return self._assay_name
-
-    def __getattr__(self, name: str) -> Any:
-        if is_dunder(name) and name not in _VISIBLE and name not in ("__func__", "__doc__"):
-            raise AttributeError(name)
-        link, _ = link_of(self.__self__)
-        return getattr(link.special("getattr", self.__self__, self._assay_name), name)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MethodStub) and (
-            self.__self__ is other.__self__ and self._assay_name == other._assay_name
-        )
-
-    def __hash__(self) -> int:
-        return hash((id(self.__self__), self._assay_name))
-
-    def __copy__(self) -> "MethodStub":
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "MethodStub":
-        return self
-
-    def __repr__(self) -> str:
-        return f"<bound method {type(self.__self__).__name__}.{self._assay_name}>"
-
-
-def _told(index: int) -> property:
-    """A fact about a function that the candidate is asked for."""
-
-    def tell(self: "FunctionStub") -> Any:
-        link, handle = where(self)
-        return link.claim_function(handle)[index]
-
-    return property(tell)
-
-
-class FunctionStub(Standin):
-    # A function of the candidate's. One that was asked for by name outlives its candidate. (No docstring here:
-    # `__doc__` is the candidate's.)
-
-    __slots__ = ("__weakref__", "_assay_anchor", "_assay_at", "_assay_name", "_is_coroutine")
-    _is_coroutine: Any
-    __module__ = _told(2)
-    __doc__ = _told(3)
-
-    def __init__(self, link: Link, handle: int, name: str) -> None:
-        object.__setattr__(self, "_assay_at", (link, handle))
-        object.__setattr__(self, "_assay_anchor", None)
-        object.__setattr__(self, "_assay_name", name)
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        link, handle = where(self)
-        return link.call(handle, args, kwargs)
-
-    @property
-    def __name__(self) -> str:
-        return str(object.__getattribute__(self, "_assay_name"))
-
-    @property
-    def __signature__(self) -> Any:
-        link, handle = where(self)
-        parameters = link.claim_function(handle)[4]
-        try:
-            return signature_from(parameters)
-        except (ValueError, TypeError) as error:
-            raise AttributeError("__signature__") from error
-
-    @property
-    def __code__(self) -> Any:
-        link, handle = where(self)
-        *_, parameters, kind = link.claim_function(handle)
-        try:
-            return code_like(self.__name__, parameters, kind)
-        except (ValueError, TypeError, LookupError) as error:
-            raise AttributeError("__code__") from error
-
-    def __getattr__(self, name: str) -> Any:
-        link, handle = where(self)
-        if name == "__qualname__":
-            return link.claim_function(handle)[1]
-        if is_dunder(name) and name not in _VISIBLE | {"__defaults__", "__kwdefaults__"}:
-            raise AttributeError(f"function {self.__name__!r} has no attribute {name!r}")
-        return link.special("getattr", self, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        _refuse_dunder(self, name)
-        where(self)[0].special("setattr", self, name, value)
-
-    def __copy__(self) -> "FunctionStub":
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "FunctionStub":
-        return self
-
-    def __repr__(self) -> str:
-        return f"<function {self.__name__} of the completion>"
-
-
-def where(stub: FunctionStub) -> tuple[Link, int]:
-    """Return where a function lives, after a restart in the new candidate."""
-    link, handle = object.__getattribute__(stub, "_assay_at")
-    anchor = object.__getattribute__(stub, "_assay_anchor")
-    if link.gone is not None and anchor is not None:
-        link, handle = link.renew(anchor)
-        object.__setattr__(stub, "_assay_at", (link, handle))
-    return link, handle
-
-
-def anchor(stub: FunctionStub, name: str) -> None:
-    """Remember the module-level name of a function, so that it can be found in the next candidate."""
-    object.__setattr__(stub, "_assay_anchor", name)
 
 
 def _conversion(method: str, operation: str, result: type | None) -> Callable[..., Any]:

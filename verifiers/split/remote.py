@@ -6,8 +6,9 @@ from typing import Any  # values of every type cross
 
 from assay.verifiers.split.connection import Connection
 from assay.verifiers.split.faults import RemoteError
+from assay.verifiers.split.functions import FunctionStub, anchor
 from assay.verifiers.split.line import CandidateGone, Clock
-from assay.verifiers.split.proxies import FunctionStub, RemoteClass, anchor
+from assay.verifiers.split.proxies import RemoteClass
 from assay.verifiers.split.subject import Call, Raised, Returned
 from assay.verifiers.split.wire import Ask
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any  # contents are of every type
 
 from assay.verifiers.split import trust
-from assay.verifiers.split.kinds import link_of
+from assay.verifiers.split.kinds import is_dunder, link_of
 from assay.verifiers.split.operations import ARITHMETIC
 from assay.verifiers.split.plain import stored_as
-from assay.verifiers.split.proxies import METHODS, ask_attribute, is_dunder
+from assay.verifiers.split.proxies import METHODS, ask_attribute
 from assay.verifiers.split.wire import MUTABLE_BASES, ProtocolError
 
 _ASKED = frozenset(

@@ -11,9 +11,10 @@ from assay.verifiers.split import awaiting, faults, names
 from assay.verifiers.split.codec import Codec
 from assay.verifiers.split.describe import ClassClaim
 from assay.verifiers.split.exports import Exports
+from assay.verifiers.split.functions import FunctionStub, MethodStub
 from assay.verifiers.split.kinds import Link, Standin, StandinClass, is_standin
 from assay.verifiers.split.likeness import generator_like
-from assay.verifiers.split.proxies import METHODS, FunctionStub, MethodStub, Proxy, RemoteClass
+from assay.verifiers.split.proxies import METHODS, Proxy, RemoteClass
 from assay.verifiers.split.shadows import fill, shadow_methods
 from assay.verifiers.split.wire import MUTABLE_BASES, PLAIN_BASES, Ask, Code, ProtocolError
 
