@@ -61,13 +61,11 @@ def _told(index: int) -> property:
 
 
 class FunctionStub(Standin):
-    # A function of the candidate's. One that was asked for by name outlives its candidate. (No docstring here:
-    # `__doc__` is the candidate's.)
+    """A function of the candidate's. One that was asked for by name outlives its candidate."""
 
     __slots__ = ("__weakref__", "_assay_anchor", "_assay_at", "_assay_name", "_is_coroutine")
     _is_coroutine: Any
     __module__ = _told(2)
-    __doc__ = _told(3)
 
     def __init__(self, link: Link, handle: int, name: str) -> None:
         object.__setattr__(self, "_assay_at", (link, handle))
@@ -120,6 +118,9 @@ class FunctionStub(Standin):
 
     def __repr__(self) -> str:
         return f"<function {self.__name__} of the completion>"
+
+
+setattr(FunctionStub, "__doc__", _told(3))  # noqa: B010 - of the instances, in place of the text above
 
 
 def where(stub: FunctionStub) -> tuple[Link, int]:
