@@ -81,6 +81,7 @@ def _read_all(fd: int) -> bytes:
 
 def _enter(order: Order, confinement: Confinement) -> None:
     os.setsid()
+    syscalls.name_process("assay-" + order.program.rpartition(".")[2])
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     if confinement.filters is None:
         _set_limits(order, processes=None)

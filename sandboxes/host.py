@@ -192,6 +192,7 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
     os.dup2(control_fd, 3)
     syscalls.close_from(4)
     control = socket.socket(fileno=3)
+    syscalls.name_process("assay-host")
     try:
         if confinement.filters is not None:
             _settle(confinement.filters)

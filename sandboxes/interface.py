@@ -3,9 +3,10 @@
 A *slot* runs one attempt at a time. It owns two kinds of jail: the candidate's (model-written code, nothing else)
 and the oracle's (tests and answers, never the completion's code). A *child* is one process tree in one jail.
 A child runs a *program*: a module already imported by the warm interpreter, whose function
-`main(payload: bytes, fds: tuple[int, ...]) -> int` is called after the jail is closed; its return value is the
-exit code. If the module has a function `warm()`, the warm interpreter calls it once, after importing everything:
-work that every child would otherwise repeat belongs there. Payload and descriptors go straight to the child; nothing that outlives it ever reads them.
+`main(payload: bytes, fds: tuple[int, ...]) -> int` is called after the jail is closed; its return value is the exit
+code. If the module has a function `warm()`, the warm interpreter calls it once, after importing everything: work that
+every child would otherwise repeat belongs there. Payload and descriptors go straight to the child; nothing that
+outlives it ever reads them.
 
 Not guaranteed: that a child sees any device, network beyond its own loopback, or files of earlier children.
 """

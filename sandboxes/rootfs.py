@@ -7,9 +7,7 @@ open a path outside.
 import os
 import site
 import sys
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 
 from assay.sandboxes import syscalls
 from assay.sandboxes.syscalls import MountFlag
@@ -56,7 +54,8 @@ def enter_new_root(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
     Returns (source, target) pairs of folders that lie below /tmp: a child's own /tmp hides them, so it binds them anew.
     """
     syscalls.mount("none", "/", "", MountFlag.REC | MountFlag.PRIVATE)
-    root = tempfile.mkdtemp(prefix="assay-root-")
+    root = f"/tmp/assay-root-{os.urandom(8).hex()}"
+    os.mkdir(root, 0o700)
     syscalls.mount("tmpfs", root, "tmpfs", MountFlag.NOSUID, "mode=755,size=1m")
     for path in (*_SYSTEM, *folders):
         _bind(root, path)
@@ -87,7 +86,7 @@ def _bind(root: str, path: str, *, read_only: bool = True) -> None:
     """Show `path` at the same place below `root`; links are copied as links, what is absent is left out."""
     target = root + path
     if os.path.islink(path):
-        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         os.symlink(os.readlink(path), target)
         return
     if os.path.isdir(path):

@@ -9,7 +9,7 @@ four families, `ioctl` may not type into a terminal, and limits, scheduling and 
 caller alone (an ordinary user's jail has one user id, which its host shares).
 """
 
-import platform
+import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -101,7 +101,7 @@ MACHINES = {
         setpriority=140,
     ),
 }  # fmt: skip
-"""Known architectures by `platform.machine()`."""
+"""Known architectures by `os.uname().machine`."""
 
 
 def build_host_filter(machine: Machine) -> bytes:
@@ -144,7 +144,7 @@ class Filters:
 
 def filters_for_this_machine() -> Filters:
     """Assemble the filters for the running architecture. Raises KeyError if it is not known."""
-    machine = MACHINES[platform.machine()]
+    machine = MACHINES[os.uname().machine]
     return Filters(
         build_host_filter(machine),
         build_child_filter(machine, internet=False),

@@ -6,7 +6,6 @@ Every function raises OSError with the call's name. Numbers are those of x86-64 
 import ctypes
 import fcntl
 import os
-import platform
 import socket
 import struct
 from collections.abc import Callable
@@ -58,7 +57,7 @@ _SIGCHLD = 17
 
 def supported_machine() -> bool:
     """Whether the system-call numbers of this machine's architecture are known here."""
-    return platform.machine() in _NUMBERS
+    return os.uname().machine in _NUMBERS
 
 
 def clone(flags: Namespace, child: Callable[[], int]) -> int:
@@ -66,7 +65,7 @@ def clone(flags: Namespace, child: Callable[[], int]) -> int:
 
     Returns the child's process id. Python's own before/after-fork work is done around the raw call.
     """
-    number = _NUMBERS[platform.machine()]["clone"]
+    number = _NUMBERS[os.uname().machine]["clone"]
     _python.PyOS_BeforeFork()
     pid = int(_libc.syscall(number, ctypes.c_ulong(int(flags) | _SIGCHLD), None, None, None, None))
     errno = ctypes.get_errno()
@@ -116,6 +115,11 @@ def prctl(option: int, argument: int = 0) -> None:
     _check(f"prctl {option}", _libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0))
 
 
+def name_process(name: str) -> None:
+    """Set the name that `ps` and `top` show, at most 15 bytes."""
+    _check("prctl name", _libc.prctl(15, name.encode()[:15], 0, 0, 0))
+
+
 def clear_ambient_capabilities() -> None:
     """Lower every ambient capability."""
     _check("prctl ambient", _libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0))
@@ -146,7 +150,7 @@ def bring_loopback_up() -> None:
 
 
 def _syscall(name: str, *arguments: object) -> int:
-    return int(_libc.syscall(_NUMBERS[platform.machine()][name], *arguments))
+    return int(_libc.syscall(_NUMBERS[os.uname().machine][name], *arguments))
 
 
 def _check(what: str, result: int) -> None:
