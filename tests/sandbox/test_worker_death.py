@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from process_trees import descendants
 
 from assay.sandboxes.local import LocalPool
 
@@ -21,21 +22,6 @@ with pool.slot() as slot:
     print("judging", flush=True)
     RunVerifier().judge(RunTask(id="t", verifier="run", limits=Limits(wall_s=600)), source, slot)
 """
-
-
-def descendants(root: int) -> set[int]:
-    """Return the processes below `root`."""
-    parents = {}
-    for name in os.listdir("/proc"):
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                parents[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError):
-            continue
-    found = {root}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {root}
 
 
 def wait_until(condition: object, deadline_s: float = 20) -> None:
