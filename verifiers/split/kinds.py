@@ -113,5 +113,6 @@ def is_dunder(name: str) -> bool:
 
 
 def refuse_dunder(obj: Any, name: str) -> None:
+    """Raise AttributeError for a name with two underscores on both sides: those are not the tests' to set."""
     if is_dunder(name):
         raise AttributeError(f"{name} of a {type(obj).__name__} cannot be set from here")
