@@ -20,7 +20,7 @@ def _namespace(sources: Sources, forbid: tuple[str, ...] = ()) -> dict[str, obje
     assert isinstance(program, Program), program
     namespace: dict[str, object] = {}
     if program.prompt is not None:
-        exec(compile(program.prompt, "prompt", "exec"), namespace)
+        exec(program.prompt, namespace)
     exec(program.unit, namespace)
     return namespace
 

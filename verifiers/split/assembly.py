@@ -3,18 +3,23 @@
 import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType
 
 from assay.verifiers.extraction import Block, Reading
-from assay.verifiers.split.definitions import defines, drop_definition, find_stub, imports_name, parse
+from assay.verifiers.split.definitions import (
+    Definition,
+    Function,
+    compile_quietly,
+    defines,
+    find_stub,
+    imports_name,
+    parse,
+)
+from assay.verifiers.split.prompt import Prompt
 from assay.verifiers.split.signature import find_header
 
-_CODE_START = re.compile(
-    r"\s*(?:from\s+[\w.]+\s+import\b|import\s+\w|(?:async\s+)?def\s+\w+\s*\(|class\s+\w+\s*[:(]|@\w)"
-)
 _CODE_LINE = re.compile(
     r"^[ \t]*(?:(?:def|class|import|from|return|for|while|if|with|async|try|print)\b|[@#]|[\w.\[\]]+ *[-+*/]?= *\S)",
     re.MULTILINE,
@@ -37,7 +42,7 @@ class Sources:
 class Program:
     """The units to run in one namespace, in order, and the text that the completion's own unit was made of."""
 
-    prompt: ast.Module | None
+    prompt: CodeType | None
     unit: CodeType
     text: str
 
@@ -60,27 +65,20 @@ def choose(sources: Sources) -> str | None:
 def assemble(code: str, sources: Sources, filename: str) -> Program:
     """Return the program that `code` means beside the task's prompt. Raises SyntaxError, ValueError, MemoryError or
     RecursionError if it does not compile."""
-    prompt = parse_prompt(sources.prompt)
-    rest = drop_definition(prompt, sources.entry) if prompt else None
-    if not sources.entry or defines(code, sources.entry):
-        return _as_module(code, rest, filename)
-    for attempt in (_as_continuation, _as_module_unless_indented, _as_body):
-        program = attempt(code, sources, prompt, rest, filename)
+    prompt = Prompt(sources.prompt, sources.entry)
+    if not sources.entry:
+        return _as_module(code, prompt, filename)
+    if _is_indented(code):
+        attempts = [_as_continuation, _as_body]
+    elif defines(code, sources.entry):
+        attempts = []
+    else:
+        attempts = [*([_as_continuation] if prompt.is_open_ended else []), _as_module_if_one, _as_body]
+    for attempt in attempts:
+        program = attempt(code, sources, prompt, filename)
         if program is not None:
             return program
-    return _as_module(code, rest, filename)  # raises the error that its author would see
-
-
-def parse_prompt(prompt: str) -> ast.Module | None:
-    """Return the prompt's syntax tree if the prompt is code that defines or imports something, else None."""
-    tree = parse(prompt) if prompt.strip() else None
-    if tree is None and _CODE_START.match(prompt):
-        last = prompt.rstrip().split("\n")[-1]
-        indent = last[: len(last) - len(last.lstrip())]
-        tree = parse(f"{prompt.rstrip()}\n{indent}    pass\n") if last.endswith(":") else None
-    if tree is None or all(isinstance(node, ast.Expr) for node in tree.body):
-        return None
-    return tree
+    return _as_module(code, prompt, filename)  # raises the error that its author would see
 
 
 def looks_like_prose(code: str) -> bool:
@@ -118,70 +116,54 @@ def _is_code(text: str) -> bool:
     return parse(text) is not None or parse(f"def _():\n{text}") is not None
 
 
-def _as_module(code: str, rest: ast.Module | None, filename: str) -> Program:
-    return Program(rest, _compile(code, filename), code)
+def _as_module(code: str, prompt: Prompt, filename: str) -> Program:
+    return Program(prompt.unit(), compile_quietly(code, filename), code)
 
 
-def _as_module_unless_indented(
-    code: str, _sources: Sources, _prompt: ast.Module | None, rest: ast.Module | None, filename: str
-) -> Program | None:
+def _as_module_if_one(code: str, sources: Sources, prompt: Prompt, filename: str) -> Program | None:
+    del sources  # one signature for all attempts
     try:
-        return _as_module(code, rest, filename)
+        return _as_module(code, prompt, filename)
     except (SyntaxError, ValueError):
         return None
 
 
-def _as_continuation(
-    code: str, sources: Sources, prompt: ast.Module | None, rest: ast.Module | None, filename: str
-) -> Program | None:
+def _as_continuation(code: str, sources: Sources, prompt: Prompt, filename: str) -> Program | None:
     """The completion goes on where the prompt, or the signature, ends, at its own indentation."""
-    text = sources.prompt
-    open_ended = prompt is None and _is_open_ended(text)
-    if not _is_indented(code) and not open_ended:
-        return None
-    if open_ended or (prompt is not None and _ends_in_stub(prompt, sources.entry)):
-        wholes, beside = [text + code, f"{text}\n{code}"], None
+    if prompt.ends_in_stub or prompt.is_open_ended:
+        wholes, beside = [prompt.text + code, f"{prompt.text}\n{code}"], None
     else:
-        wholes, beside = [f"{_header(sources)}\n{code}"], rest
+        wholes, beside = [f"{_header(sources)}\n{code}"], prompt
     for whole in wholes:
         try:
-            return Program(beside, _compile(whole, filename), whole)
+            unit = compile_quietly(whole, filename)
+            return Program(beside.unit() if beside else None, unit, whole)
         except (SyntaxError, ValueError):
             continue
     return None
 
 
-def _as_body(
-    code: str, sources: Sources, prompt: ast.Module | None, rest: ast.Module | None, filename: str
-) -> Program | None:
+def _as_body(code: str, sources: Sources, prompt: Prompt, filename: str) -> Program | None:
     """The completion is the inside of the function: its statements are put there as a tree, its text is not touched."""
     body = parse(code) or parse(textwrap.dedent(code))
-    if body is None or not body.body or (prompt is None and _is_open_ended(sources.prompt)):
+    if body is None or not body.body or prompt.is_open_ended:
         return None
-    whole = parse_prompt(sources.prompt)
-    stub = find_stub(whole, sources.entry) if whole else None
-    if whole is None or stub is None:
-        whole = _parse_strictly(f"{_header(sources)} pass\n", filename)
-        stub = find_stub(whole, sources.entry)
-    else:
-        rest = None
-    if not isinstance(stub, ast.FunctionDef | ast.AsyncFunctionDef):
+    found = prompt.tree_with_stub()
+    beside = None if found else prompt
+    whole, stub = found or _under_signature(sources)
+    if not isinstance(stub, Function):
         return None
     stub.body = body.body
     try:
-        return Program(rest, _compile(whole, filename), ast.unparse(whole))
+        unit = compile_quietly(whole, filename)
+        return Program(beside.unit() if beside else None, unit, ast.unparse(whole))
     except (SyntaxError, ValueError):
         return None
 
 
-def _is_open_ended(text: str) -> bool:
-    """A prompt that starts as code and opens a block, yet does not parse: it can only be continued, and lends its
-    signature to nothing else."""
-    return _CODE_START.match(text) is not None and ":\n" in text
-
-
-def _ends_in_stub(prompt: ast.Module, entry: str) -> bool:
-    return bool(prompt.body) and find_stub(ast.Module([prompt.body[-1]], []), entry) is not None
+def _under_signature(sources: Sources) -> tuple[ast.Module, Definition | None]:
+    whole = ast.parse(f"{_header(sources)} pass\n")
+    return whole, find_stub(whole, sources.entry)
 
 
 def _header(sources: Sources) -> str:
@@ -191,15 +173,3 @@ def _header(sources: Sources) -> str:
 def _is_indented(code: str) -> bool:
     first = next((line for line in code.split("\n") if line.strip()), "")
     return first[:1] in (" ", "\t")
-
-
-def _parse_strictly(text: str, filename: str) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text, filename)
-
-
-def _compile(source: str | ast.Module, filename: str) -> CodeType:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return compile(source, filename, "exec", dont_inherit=True, optimize=0)

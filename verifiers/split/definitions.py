@@ -4,6 +4,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from types import CodeType
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -25,6 +26,13 @@ def parse(source: str) -> ast.Module | None:
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def compile_quietly(source: str | ast.Module, filename: str) -> CodeType:
+    """Compile a module; warnings are nobody's business. Raises SyntaxError, ValueError, MemoryError, RecursionError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return compile(source, filename, "exec", dont_inherit=True, optimize=0)
 
 
 def defines(source: str, entry: str) -> bool:

@@ -4,7 +4,6 @@ import ast
 import builtins
 import os
 import random
-import re
 import sys
 import traceback
 import typing
@@ -19,11 +18,11 @@ import msgpack
 
 from assay.outcomes import Outcome
 from assay.verifiers.extraction import Block, Reading
-from assay.verifiers.split.assembly import Program, Sources, assemble, choose, looks_like_prose, parse_prompt
-from assay.verifiers.split.definitions import SOLUTION, bound_name, drop_definition, parse
+from assay.verifiers.split.assembly import Program, Sources, assemble, choose, looks_like_prose
+from assay.verifiers.split.definitions import SOLUTION, bound_name, parse
 from assay.verifiers.split.forbidden import find_forbidden
+from assay.verifiers.split.prompt import Prompt
 
-_CLASS = re.compile(r"^class\b", re.MULTILINE)
 _OWN_FRAMES = 60  # frames of ours below the completion's; it is to have the usual 1,000 above them
 
 
@@ -110,7 +109,7 @@ def load(payload: bytes) -> LoadedModule:
     if not isinstance(program, Program):
         return LoadedModule(module, (str(program[0]), program[1]), ())
     _write(path, program.text)
-    classes = _prompt_classes(sources)
+    classes = Prompt(sources.prompt, sources.entry).class_names()
     error = _run(module, program)
     if error is None and sources.entry:
         _bind_method(module, sources.entry)
@@ -167,7 +166,7 @@ def _run(module: ModuleType, program: Program) -> tuple[str, str] | None:
         sys.path.insert(0, os.getcwd())
     try:
         if program.prompt is not None:
-            exec(compile(program.prompt, "<prompt>", "exec", dont_inherit=True, optimize=0), module.__dict__)
+            exec(program.prompt, module.__dict__)
         exec(program.unit, module.__dict__)
     except SystemExit as error:
         return str(Outcome.RUNTIME_ERROR), f"SystemExit: {error.code!r} while loading"[:500]
@@ -192,12 +191,3 @@ def _bind_method(module: ModuleType, entry: str) -> None:
 
     call.__name__ = call.__qualname__ = method
     module.__dict__[bound_name(entry)] = call
-
-
-def _prompt_classes(sources: Sources) -> tuple[str, ...]:
-    """Name the classes that the prompt defines (in its own unit, or in the completion's where that continues it)."""
-    tree = parse_prompt(sources.prompt) if _CLASS.search(sources.prompt) else None
-    if tree is None:
-        return ()
-    rest = drop_definition(tree, sources.entry)
-    return tuple(node.name for node in rest.body if isinstance(node, ast.ClassDef))

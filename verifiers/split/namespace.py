@@ -1,12 +1,11 @@
 """The names that tests see: the prompt's, their own, the builtins, and stubs for what only the completion defines."""
 
-import ast
 import builtins
 import importlib
 from typing import Any  # namespaces hold anything
 
-from assay.verifiers.split.assembly import parse_prompt
-from assay.verifiers.split.definitions import bound_name, drop_definition
+from assay.verifiers.split.definitions import bound_name
+from assay.verifiers.split.prompt import Prompt
 from assay.verifiers.split.subject import Subject
 
 _BUILTINS = frozenset(vars(builtins))
@@ -76,10 +75,8 @@ class Namespace(dict[str, Any]):
 
         Raises whatever the prompt raises.
         """
-        tree = parse_prompt(prompt)
-        if tree is None:
-            return {}
-        rest = drop_definition(tree, self.entry)
-        exec(compile(rest, "<prompt>", "exec", dont_inherit=True, optimize=0), self)
-        names = [node.name for node in rest.body if isinstance(node, ast.ClassDef)]
-        return {name: self[name] for name in names if isinstance(self.get(name), type)}
+        read = Prompt(prompt, self.entry)
+        unit = read.unit()
+        if unit is not None:
+            exec(unit, self)
+        return {name: self[name] for name in read.class_names() if isinstance(self.get(name), type)}

@@ -11,7 +11,7 @@ from assay.verifiers.split import names
 from assay.verifiers.split.harness import Harness, run_tests
 from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.plan import Broken, Plan, pack_plan, unpack_plan
-from assay.verifiers.split.preparation import CannotSplit, Ready, check_tests, prepare, quieten
+from assay.verifiers.split.preparation import CannotSplit, Ready, check_tests, make_repeatable, prepare
 from assay.verifiers.split.remote import Candidate, CandidateGone
 from assay.verifiers.split.report import Done, Fault, Loaded, NeedsShared, Prepared, TaskBroken
 from assay.verifiers.split.stub_module import attach
@@ -31,7 +31,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     report, link, passing = (socket.socket(fileno=fd) for fd in fds)
     plan = unpack_plan(payload)
     supervisor = Supervisor(report, plan.wall_s)
-    quieten(payload)
+    make_repeatable(payload)
     try:
         ready = prepare(plan)
         supervisor.tell(Prepared(ready.count))

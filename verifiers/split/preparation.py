@@ -1,6 +1,5 @@
 """Everything an oracle does before it needs the candidate: compile, import, run the prompt, name the stubs."""
 
-import os
 import random
 import sys
 import zlib
@@ -58,8 +57,7 @@ def check_tests(plan: Plan) -> Compiled:
     return compiled
 
 
-def quieten(payload: bytes) -> None:
-    """Make the process deterministic, and what it prints itself nobody's: tests that capture set their own stream."""
+def make_repeatable(payload: bytes) -> None:
+    """Make the process deterministic: the same tests get the same random numbers each time."""
     random.seed(zlib.crc32(payload))
-    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
     sys.argv = ["tests"]
