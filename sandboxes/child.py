@@ -10,8 +10,9 @@ import os
 import resource
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any  # fork hooks are callables of any kind
 
 from assay.sandboxes import syscalls, wire
 from assay.sandboxes.seccomp import Filters
@@ -21,9 +22,8 @@ from assay.sandboxes.wire import Order
 WORK_FOLDER = "/tmp/work"
 USER_ID = 1000
 """User and group id of every child, as it sees itself."""
-_DESCRIPTORS = 256
 _HIGH = 100  # descriptors from here on are ours and closed before the program runs
-_STACK_BYTES = 8 * 2**20
+_TMP_FLAGS = MountFlag.NOSUID | MountFlag.NODEV
 _FORMATTING = 8  # files and folders of ours in the temporary file system
 
 
@@ -32,6 +32,8 @@ class Confinement:
     """What every child of a host shares: None as the filters means unisolated (`--insecure`)."""
 
     filters: Filters | None
+    fork_hooks: tuple[Mapping[str, Any], ...] = ()
+    """What modules asked to have called around forks; see `zygote.import_warm`."""
     rebinds: tuple[tuple[str, str], ...] = ()
 
 
@@ -41,6 +43,8 @@ def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Co
     try:
         payload_fd, kept = _arrange_descriptors(order, fds)
         main = importlib.import_module(order.program).main
+        for hooks in confinement.fork_hooks:
+            os.register_at_fork(**hooks)
         payload = _read_all(payload_fd)
         _enter(order, confinement)
         control.detach()
@@ -91,11 +95,8 @@ def _enter(order: Order, confinement: Confinement) -> None:
         syscalls.bring_loopback_up()
     shared_user = os.getuid() == USER_ID  # an ordinary user's jail has one user id, and its host counts too
     _drop_privileges()
-    for folder in (WORK_FOLDER, "/tmp/shm", "/tmp/home"):
-        os.mkdir(folder)
+    os.mkdir(WORK_FOLDER)
     os.chdir(WORK_FOLDER)
-    with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("500")
     _set_limits(order, processes=order.processes + 1 if shared_user else order.processes)
 
 
@@ -110,19 +111,14 @@ def _drop_privileges() -> None:
 
 def _mount_private_folder(order: Order, confinement: Confinement) -> None:
     options = f"size={order.disk_mb}m,nr_inodes={order.files + _FORMATTING},mode=1777"
-    syscalls.mount("tmpfs", "/tmp", "tmpfs", MountFlag.NOSUID | MountFlag.NODEV, options)
+    syscalls.mount("tmpfs", "/tmp", "tmpfs", _TMP_FLAGS, options)
     for source, target in confinement.rebinds:
         os.makedirs(target)
         syscalls.mount(source, target, "", MountFlag.BIND | MountFlag.REC)
 
 
 def _set_limits(order: Order, *, processes: int | None) -> None:
-    set_limit = resource.setrlimit
-    set_limit(resource.RLIMIT_CORE, (0, 0))
-    set_limit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
-    set_limit(resource.RLIMIT_FSIZE, (order.disk_mb * 2**20, order.disk_mb * 2**20))
-    set_limit(resource.RLIMIT_STACK, (_STACK_BYTES, resource.getrlimit(resource.RLIMIT_STACK)[1]))
-    set_limit(resource.RLIMIT_MEMLOCK, (65_536, 65_536))
-    set_limit(resource.RLIMIT_MSGQUEUE, (0, 0))
+    file_bytes = order.disk_mb * 2**20
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
     if processes is not None:
-        set_limit(resource.RLIMIT_NPROC, (processes, processes))
+        resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))

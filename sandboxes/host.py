@@ -8,6 +8,7 @@ the worker is gone, so is it.
 """
 
 import os
+import resource
 import select
 import signal
 import socket
@@ -23,9 +24,12 @@ from assay.sandboxes.syscalls import Namespace
 from assay.sandboxes.wire import Order
 
 _CHILD_NAMESPACES = Namespace.MOUNT | Namespace.IPC | Namespace.UTS
+_CHILD_NAMESPACES_NET = _CHILD_NAMESPACES | Namespace.NET
 _FIRST_CHILD_PID = 1  # what `ns_last_pid` is set back to: process numbers tell nothing of earlier children
 _FIRST_LOOK_S = 0.03
 _LOOK_EVERY_S = 0.05
+_DESCRIPTORS = 256
+_STACK_BYTES = 8 * 2**20
 _LAST_CAPABILITY = 63
 _SECUREBITS_LOCKED = 0b101111  # no root privileges by uid 0, no fix-ups, both locked; keep-caps off and locked
 
@@ -91,7 +95,7 @@ class Host:
             return
         flags = Namespace(0)
         if self._isolated:
-            flags = _CHILD_NAMESPACES | (Namespace.NET if order.network else Namespace(0))
+            flags = _CHILD_NAMESPACES_NET if order.network else _CHILD_NAMESPACES
         control_fd = self._control.fileno()
         try:
             pid = syscalls.clone(flags, lambda: run_child(order, control_fd, fds, self._confinement))
@@ -194,6 +198,7 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
     control = socket.socket(fileno=3)
     syscalls.name_process("assay-host")
     try:
+        _set_limits()
         if confinement.filters is not None:
             _settle(confinement.filters)
         else:
@@ -208,14 +213,26 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
     return 0
 
 
+def _set_limits() -> None:
+    """Set what every child inherits."""
+    set_limit = resource.setrlimit
+    set_limit(resource.RLIMIT_CORE, (0, 0))
+    set_limit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
+    set_limit(resource.RLIMIT_STACK, (_STACK_BYTES, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+    set_limit(resource.RLIMIT_MEMLOCK, (65_536, 65_536))
+    set_limit(resource.RLIMIT_MSGQUEUE, (0, 0))
+
+
 def _settle(filters: Filters) -> None:
     if os.getuid() != USER_ID:  # the worker is root: the host has a user id that its children do not share
         os.setresgid(0, 0, 0)
         os.setresuid(0, 0, 0)
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # children may not look into it, whatever user id it has
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # cleared by the change of user; its own /proc files need it
     hard = syscalls.MountFlag.NOSUID | syscalls.MountFlag.NODEV | syscalls.MountFlag.NOEXEC
     syscalls.mount("proc", "/proc", "proc", hard, "hidepid=2")
     syscalls.sethostname("jail")
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("500")  # the kernel, if it must, ends children (the largest of them) and no one else's process
     for capability in range(_LAST_CAPABILITY + 1):
         try:
             syscalls.prctl(syscalls.PR_CAPBSET_DROP, capability)
@@ -224,3 +241,4 @@ def _settle(filters: Filters) -> None:
     syscalls.prctl(syscalls.PR_SET_SECUREBITS, _SECUREBITS_LOCKED)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     syscalls.install_filter(filters.host)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # children may not look into it, whatever user id it has

@@ -15,14 +15,14 @@ from assay.sandboxes.syscalls import MountFlag
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _FILES = {
-    "etc/passwd": "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\nuser:x:1000:1000:user:/tmp/home:/bin/sh\n",
+    "etc/passwd": "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\nuser:x:1000:1000:user:/tmp:/bin/sh\n",
     "etc/group": "root:x:0:\nuser:x:1000:\n",
     "etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     "etc/hostname": "jail\n",
 }
 _LINKS = {
-    "dev/shm": "/tmp/shm",
+    "dev/shm": "/tmp",
     "dev/fd": "/proc/self/fd",
     "dev/stdin": "/proc/self/fd/0",
     "dev/stdout": "/proc/self/fd/1",

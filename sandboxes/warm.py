@@ -11,7 +11,7 @@ from assay.sandboxes import wire
 
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/tmp/home",
+    "HOME": "/tmp",
     "TMPDIR": "/tmp",
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
