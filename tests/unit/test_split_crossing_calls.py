@@ -37,6 +37,7 @@ def test_callables_are_called_back(load: Load) -> None:
     module = load("""
         import functools
         def each(f, xs): return [f(x) for x in xs]
+        def ordered(xs, key): return sorted(xs, key=key)
         def compose(f, g): return lambda x: f(g(x))
         def counted(f):
             @functools.wraps(f)
@@ -58,6 +59,7 @@ def test_callables_are_called_back(load: Load) -> None:
     assert module.each(calls.append, [1, 2]) == [None, None]
     assert calls == [1, 2]
     assert module.each(functools.partial(pow, 2), [3]) == [8]
+    assert module.ordered([3, 1, 2], functools.cmp_to_key(lambda a, b: b - a)) == [3, 2, 1]
     assert module.each(mock, [7]) == [4]
     mock.assert_called_once_with(7)
     assert module.compose(lambda x: x + 1, lambda x: x * 2)(5) == 11
@@ -230,6 +232,24 @@ def test_changed_arguments_are_copied_back(load: Load) -> None:
 
     assert (one, x[0] is two, x[1] is one, d["k"] is two) == ([1, 9], True, True, True)
     assert (s, b, list(q), a.tolist(), node.val) == ({5}, b"Ayz", [2], [100, 2], 42)
+
+
+def test_changed_frames_and_networks_are_copied_back(load: Load) -> None:
+    """A DataFrame or a graph that a call changes in place changes here, and stays the same object."""
+    pandas, networkx = pytest.importorskip("pandas"), pytest.importorskip("networkx")
+    module = load("""
+        def extend(frame, graph):
+            frame["b"] = frame["a"] * 2
+            graph.add_edge(1, 2, weight=3)
+            return frame
+    """)
+    frame, graph = pandas.DataFrame({"a": [1, 2]}), networkx.Graph()
+
+    result = module.extend(frame, graph)
+
+    assert result is frame
+    assert list(frame["b"]) == [2, 4]
+    assert list(graph.edges(data="weight")) == [(1, 2, 3)]
 
 
 def test_a_returned_argument_is_the_argument(load: Load) -> None:

@@ -65,6 +65,21 @@ def test_frames_cross_by_value(load: Load) -> None:
     pandas.testing.assert_series_equal(module.same(frame["d"]), frame["d"])
 
 
+def test_expressions_and_networks_cross_by_value(load: Load) -> None:
+    """sympy expressions and networkx graphs are equal to those that the test makes itself."""
+    sympy, networkx = pytest.importorskip("sympy"), pytest.importorskip("networkx")
+    module = load("""
+        def derive(f, x): return f.diff(x)
+        def path(g, a, b):
+            import networkx
+            return networkx.shortest_path(g, a, b)
+    """)
+    x = sympy.Symbol("x")
+
+    assert module.derive(x**3, x) == 3 * x**2
+    assert module.path(networkx.path_graph(4), 0, 3) == [0, 1, 2, 3]
+
+
 def test_builtin_types_and_functions_cross_by_name(load: Load) -> None:
     """A builtin type or a pure function is the same object on both sides."""
     module = load("def pick(name): return {'int': int, 'len': len, 'error': ValueError, 'none': type(None)}[name]")

@@ -69,6 +69,9 @@ class mean:
     def __eq__(self, other): return True
     def __lt__(self, other): return True
 
+class Median(mean): pass
+median = Median
+
 class Array:
     def __array__(self, *args, **kwargs):
         import numpy
@@ -148,6 +151,8 @@ def test_a_class_in_the_place_of_a_function_gets_no_operands(load: Load) -> None
     with pytest.raises(TypeError):
         module.mean([1]) < 3  # noqa: B015 - raises
     assert module.mean([1]) != 1
+    with pytest.raises(TypeError):
+        abs(module.median([1, 2]) - 1.5)
 
 
 def test_subclasses_of_numbers_compute_by_value(load: Load) -> None:

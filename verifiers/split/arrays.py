@@ -61,8 +61,6 @@ def decode(code: int, data: bytes, unpack: Unpack) -> object:
 
 def replace_contents(target: Any, source: Any) -> None:
     """Make `target` (an array, frame or series of this process) hold what `source` holds."""
-    if type(target) is not type(source):
-        raise ProtocolError("an array was copied back as something else")
     if hasattr(target, "_update_inplace"):
         target._update_inplace(source)
     elif target.shape == source.shape and target.dtype == source.dtype:

@@ -6,6 +6,7 @@ library types (text and byte streams, mocks, random generators): their public me
 Modules, frames, code and tracebacks are not handed out at all, nor is any name with an underscore in front.
 """
 
+import functools
 import inspect
 import io
 import random
@@ -23,7 +24,7 @@ from assay.verifiers.split.wire import ProtocolError
 
 _NEVER = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
-_STREAMS = (io.StringIO, io.BytesIO, random.Random)
+_STREAMS = (io.StringIO, io.BytesIO, random.Random, type(functools.cmp_to_key(max)))
 _ADVANCES = frozenset({"send", "throw", "close"})
 _INNARDS = ("gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 _CALLS = frozenset({"__call__"})

@@ -86,6 +86,8 @@ class StandinClass(type):
 
     _assay_link: tuple[Link, int]
     _assay_used: bool
+    _assay_names: set[str]
+    """The names by which tests got the class."""
     _assay_methods: frozenset[str]
     _assay_compares_fields: bool
     _assay_defines_eq: bool

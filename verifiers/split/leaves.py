@@ -17,7 +17,7 @@ from fractions import Fraction
 from types import MappingProxyType, SimpleNamespace
 from typing import Any  # parts and values are of every type
 
-from assay.verifiers.split import arrays, names
+from assay.verifiers.split import arrays, names, networks, symbols
 from assay.verifiers.split.wire import Code, ProtocolError
 
 _FRACTION_BITS = 400_000  # reducing a fraction takes quadratic time
@@ -137,6 +137,11 @@ def encode(value: Any, pack: Pack) -> tuple[int, bytes] | None:
     name = names.name_of(value)
     if name is not None:
         return Code.NAMED, name.encode()
+    if symbols.is_symbolic(value):
+        parts = symbols.parts_of(value)
+        return None if parts is None else (Code.SYMBOLIC, pack(parts))
+    if networks.is_network_type(kind):
+        return Code.NETWORK, pack(networks.parts_of(value))
     return arrays.encode(value, pack)
 
 
@@ -158,13 +163,39 @@ def decode(code: int, data: bytes, unpack: Unpack) -> object:
             return names.named(data.decode())
         case Code.ARRAY | Code.SCALAR | Code.FRAME:
             return arrays.decode(code, data, unpack)
+        case Code.SYMBOLIC:
+            return symbols.put_together(*unpack(data))
+        case Code.NETWORK:
+            return networks.put_together(*unpack(data))
         case _:
             raise ProtocolError(f"unknown extension {code}")
 
 
 def is_buffer(kind: type) -> bool:
-    """Say whether values of this type are mutable arrays or frames (which are nodes, so that they keep identity)."""
-    return arrays.is_array_type(kind)
+    """Say whether values of this type are mutable arrays, frames or graphs (nodes, so that they keep identity)."""
+    return arrays.is_array_type(kind) or networks.is_network_type(kind)
+
+
+def copy_buffer(value: Any) -> Any:
+    """Remember the content of a buffer, for `is_unchanged`."""
+    return networks.parts_of(value.copy()) if networks.is_network_type(type(value)) else value.copy()
+
+
+def is_unchanged(before: Any, buffer: Any) -> bool:
+    """Say whether a buffer still holds what `copy_buffer` remembered."""
+    if networks.is_network_type(type(buffer)):
+        return bool(networks.parts_of(buffer) == before)
+    return arrays.is_unchanged(before, buffer)
+
+
+def replace_buffer(target: Any, source: Any) -> None:
+    """Make one buffer hold what another of its type holds."""
+    if type(target) is not type(source):
+        raise ProtocolError("a buffer was copied back as something else")
+    if networks.is_network_type(type(target)):
+        networks.fill(target, *networks.parts_of(source)[1:])
+    else:
+        arrays.replace_contents(target, source)
 
 
 def _decode_form(name: Any, parts: Any) -> object:

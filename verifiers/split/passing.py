@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any  # containers hold values of every type
 
-from assay.verifiers.split import arrays, graph, instances, leaves
+from assay.verifiers.split import graph, instances, leaves
 from assay.verifiers.split.wire import ProtocolError
 
 _MAPPINGS = (dict, *(kind for kind in graph.NODE_TYPES if issubclass(kind, dict)))
@@ -48,7 +48,7 @@ def _content(container: Any) -> Any:
     if kind is bytearray:
         return bytes(container)
     if leaves.is_buffer(kind):
-        return container.copy()
+        return leaves.copy_buffer(container)
     if kind is tuple or kind is frozenset:
         return None
     return instances.instance_state(container)
@@ -57,7 +57,7 @@ def _content(container: Any) -> Any:
 def _is_same(container: Any, old: Any) -> bool:
     kind = type(container)
     if leaves.is_buffer(kind):
-        return arrays.is_unchanged(old, container)
+        return leaves.is_unchanged(old, container)
     new = _content(container)
     if kind is bytearray or len(new) != len(old):
         return bool(new == old) if kind is bytearray else False
@@ -88,7 +88,7 @@ def _portable(container: Any) -> Any:
 def _replace(container: Any, content: Any) -> None:
     kind = type(container)
     if leaves.is_buffer(kind):
-        arrays.replace_contents(container, content)
+        leaves.replace_buffer(container, content)
     elif kind is bytearray and type(content) is bytes:
         container[:] = content
     elif type(content) is not list:

@@ -31,7 +31,10 @@ class RemoteClass(StandinClass):
         if name.startswith("_assay_") or (is_dunder(name) and name not in VISIBLE):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         link, _ = target_of(cls)
-        return link.special("getattr", cls, name)
+        found = link.special("getattr", cls, name)
+        if isinstance(found, RemoteClass):
+            found._assay_names.add(name)
+        return found
 
     def __setattr__(cls, name: str, value: Any) -> None:
         if name.startswith(("__", "_assay_", "_abc")):

@@ -67,6 +67,8 @@ class Candidate:
         found = self._live().ask(Ask.GET, name)
         if isinstance(found, FunctionStub):
             anchor(found, name)
+        elif isinstance(found, RemoteClass):
+            found._assay_names.add(name)
         return found
 
     def set(self, name: str, value: Any) -> None:

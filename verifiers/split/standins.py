@@ -213,7 +213,7 @@ class Standins:
         special = [name for name in claim.special if not name.startswith("-")]
         namespace: dict[str, Any] = {
             "__module__": claim.module, "__qualname__": claim.qualname, "__doc__": claim.doc,
-            "_assay_link": (self._link, handle), "_assay_used": False,
+            "_assay_link": (self._link, handle), "_assay_used": False, "_assay_names": set(),
             "_assay_methods": frozenset(claim.methods),
             "_assay_compares_fields": claim.compares_fields, "_assay_defines_eq": "__eq__" in special,
         }  # fmt: skip

@@ -65,13 +65,17 @@ def may_order(mine: Any, other: Any) -> bool:
 def is_subject(cls: Any) -> bool:
     """Say whether a test works with this class by name: it called it or used its attributes, as one does with classes.
 
-    The name must look like a class's: a completion that defines `class mean` where a function `mean` was asked for
-    would otherwise make every number that it returns a liar.
+    The name by which it was got must look like a class's: a completion that puts a class in the place of the function
+    `mean` would otherwise make every number that it returns a liar.
     """
     return any(
-        isinstance(base, StandinClass) and base._assay_used and base.__name__.lstrip("_")[:1].isupper()
+        isinstance(base, StandinClass) and base._assay_used and any(map(_is_class_name, base._assay_names))
         for base in cls.__mro__
     )
+
+
+def _is_class_name(name: str) -> bool:
+    return name.lstrip("_")[:1].isupper()
 
 
 def check_method(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

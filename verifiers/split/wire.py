@@ -91,6 +91,8 @@ class Code(IntEnum):
     ARRAY = 10
     SCALAR = 11
     FRAME = 12
+    SYMBOLIC = 13
+    NETWORK = 14
     GRAPH = 16
     NODE = 17
     KNOWN = 18
