@@ -17,8 +17,8 @@ from assay.verifiers.split import loading, names
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
 from assay.verifiers.split.echo import Echo
+from assay.verifiers.split.rehearsal import rehearse_candidate
 from assay.verifiers.split.server import Server
-from assay.verifiers.split.switchboard import Hangup
 from assay.verifiers.split.wire import Say
 
 _SHOWN = 2000  # characters of a load error
@@ -31,6 +31,7 @@ def warm() -> None:
     names.name_of(main)
     sources = Sources(read_completion("    return a\n"), entry="f", prompt='def f(a):\n    """Same."""\n')
     loading.build(sources, (), "solution.py")
+    rehearse_candidate()
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
@@ -45,9 +46,9 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     serving = Server(link, loaded.module, loaded.prompt_classes, streams)
     try:
         link.send(_load_report(loaded))
-        serving.serve()
-    except (ChannelClosed, FrameTooLarge, Hangup):
+    except (ChannelClosed, FrameTooLarge):
         return 0
+    serving.serve()
     return 0
 
 

@@ -12,6 +12,7 @@ from assay.verifiers.split.harness import Harness, run_tests
 from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.plan import Broken, Plan, pack_plan, unpack_plan
 from assay.verifiers.split.preparation import CannotSplit, Ready, check_tests, make_repeatable, prepare
+from assay.verifiers.split.rehearsal import rehearse_oracle
 from assay.verifiers.split.remote import Candidate, CandidateGone
 from assay.verifiers.split.report import Done, Fault, Loaded, NeedsShared, Prepared, TaskBroken
 from assay.verifiers.split.stub_module import attach
@@ -24,6 +25,7 @@ def warm() -> None:
     names.name_of(main)
     plan = Plan("check", ("def check(candidate):\n    assert candidate(1) == 1\n",), (), "solution", "f", "", 1.0, True)
     check_tests(unpack_plan(pack_plan(plan)))
+    rehearse_oracle()
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any  # values of every type cross
 
 from assay.verifiers.split import describe, names, passing
-from assay.verifiers.split.channel import Channel
+from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
 from assay.verifiers.split.echo import Echo
 from assay.verifiers.split.holdings import Holdings
 from assay.verifiers.split.loops import Loop
@@ -45,8 +45,11 @@ class Server:
         }
 
     def serve(self) -> None:
-        """Answer until the oracle hangs up. Raises ChannelClosed, FrameTooLarge or Hangup then."""
-        self._switchboard.serve()
+        """Answer until the oracle hangs up."""
+        try:
+            self._switchboard.serve()
+        except (ChannelClosed, FrameTooLarge, Hangup):
+            return
 
     def call_back(self, operation: str, handle: int, *args: Any, **kwargs: Any) -> Any:
         """Have the oracle do something with one of its objects, and return or raise what comes of it."""
