@@ -139,8 +139,10 @@ class Cast:
 
     def close(self, trace: Trace) -> Trace:
         """End everything and return `trace` with what the candidates left behind. Idempotent."""
-        for child in (self._candidate, self._reporter):
+        children = (self._candidate, self._reporter)
+        for child in children:
             child.kill()
+        for child in children:
             self._await(child, _KILL_S)
         self._hang_up()
         for child in (*self._past, self._candidate):

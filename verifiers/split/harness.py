@@ -12,7 +12,7 @@ from assay.verifiers.split.json_value import equals_json
 from assay.verifiers.split.loading import describe
 from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.plan import Broken, Compiled, Plan, filename_of
-from assay.verifiers.split.report import Finished, Report, Started
+from assay.verifiers.split.report import Finished, Report
 from assay.verifiers.split.subject import Call, Raised, Subject, outcome_of
 
 _SHOWN = 300  # characters of a test's line in a message
@@ -67,13 +67,9 @@ def _attempt(harness: Harness, run: Callable[[int], tuple[Outcome, str]], index:
 def _run_each(harness: Harness, count: int, run: Callable[[int], tuple[Outcome, str]]) -> None:
     subject, reporter = harness.subject, harness.reporter
     index: int | None = harness.plan.start
-    begins = True
     while index is not None and index < count:
-        if begins:
-            reporter.tell(Started(index))
         subject.reset_clock()
         outcome, message = _attempt(harness, run, index)
-        begins = subject.gone is not None
         if subject.gone is not None:
             index = reporter.replace_candidate(index, subject.gone)
             harness.namespace.renew()
@@ -112,7 +108,6 @@ def _run_calls(harness: Harness) -> None:
     subject, reporter, entry = harness.subject, harness.reporter, bound_name(harness.plan.entry)
     index: int | None = harness.plan.start
     while index is not None and index < len(harness.plan.cases):
-        reporter.tell(Started(index))
         subject.reset_clock()
         if not subject.has(entry):
             index = _finish(

@@ -6,7 +6,7 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 from typing import Any  # payloads are unpacked msgpack
@@ -43,7 +43,7 @@ class Plan:
 
 def pack_plan(plan: Plan) -> bytes:
     """Return the payload for the oracle."""
-    return bytes(msgpack.packb(asdict(plan), unicode_errors="surrogatepass"))
+    return bytes(msgpack.packb(vars(plan), unicode_errors="surrogatepass"))
 
 
 def unpack_plan(payload: bytes) -> Plan:

@@ -45,7 +45,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Loaded:
-    """The candidate has loaded, or failed to (`kind` and `message` then say how)."""
+    """The candidate has loaded, and the first test begins, or it failed to (`kind` and `message` then say how)."""
 
     kind: str
     message: str
@@ -60,7 +60,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class Started:
-    """Test `index` begins."""
+    """Test `index` begins, where that is not told by `Loaded` and `Finished` (pytest sets up and tears down)."""
 
     index: int
 

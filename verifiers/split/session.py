@@ -34,7 +34,7 @@ from assay.verifiers.split.report import (
 _POLL_S = 30.0
 _LEAST_GRANT_S = 0.05
 _LOOK_S = 0.15  # long enough for the sandbox to look at the candidate again
-_TIMED = frozenset({"loading", "loaded", "collecting", "testing"})
+_TIMED = frozenset({"loading", "collecting", "testing"})
 _REPEATS = 3  # times that a test is run again because the account that cut it held more than that test
 _STALE = frozenset({Outcome.TIMEOUT, Outcome.OUTPUT_EXCEEDED})
 
@@ -70,14 +70,14 @@ class Session:
         self._refusal: Mark | None = None
         self._repeats = 0
         self._cast: Cast
-        self._begin_next_round()
+        self._begin_next_round(0)
 
     def judge(self) -> Judged:
         """Run all tests and return their marks."""
         start: int | None = 0
         trace = Trace()
         while start is not None:
-            self._begin_next_round()
+            self._begin_next_round(start)
             self._cast = Cast(self._slot, self._casting, start)
             try:
                 start = self._play()
@@ -86,8 +86,9 @@ class Session:
         marks = self._all_marks()
         return Judged(tuple(marks.values()), tuple(marks), self._count or 0, self._refused, trace)
 
-    def _begin_next_round(self) -> None:
+    def _begin_next_round(self, start: int) -> None:
         self._stage = "preparing"
+        self._next = start
         self._current = -1
         self._stale = False
         self._timed_out = False
@@ -118,11 +119,17 @@ class Session:
 
     def _end_over(self) -> None:
         """The attempt's time is used up."""
-        self._refusal = self._budget.over()
+        over = self._budget.over()
         if self._stage == "testing":
-            self._record(self._current, self._refusal)
-        elif not self._marks:
-            self._refused = self._refusal.outcome, self._refusal.message
+            self._record(self._current, over)
+        self._refuse(over.outcome, over.message)
+
+    def _refuse(self, outcome: Outcome, message: str) -> None:
+        """No test can run any more; those that did keep their marks."""
+        if self._marks:
+            self._refusal = Mark(outcome, message)
+        else:
+            self._refused = outcome, message
 
     def _handle(self, report: Report | Answer) -> tuple[bool, int | None]:
         """Act on a report; say whether to listen on, and if not, where a new round must start."""
@@ -134,17 +141,15 @@ class Session:
             case NeedsShared(reason):
                 raise SharingNeeded(reason)
             case Prepared(count):
-                self._count = count
+                self._count = self._count if count is None else count
                 self._stage = "loading"
                 self._cast.start_load_clock()
                 self._budget.start()
             case Loaded("", _):
                 self._budget.pause(self._cast.candidate_starved_s())
-                self._stage = "collecting" if self._count is None else "loaded"
-                self._cast.start_clocks()
-                self._budget.start()
+                self._begin_tests()
             case Loaded(kind, message):
-                self._refused = _kind_of(kind), message
+                self._refuse(_kind_of(kind), message)
                 return False, None
             case Collected(names):
                 self._names, self._count = names, len(names)
@@ -167,6 +172,14 @@ class Session:
     def _after_garbage(self) -> tuple[bool, int | None]:
         return False, self._after_end((Outcome.RUNTIME_ERROR, "broke protocol"))
 
+    def _begin_tests(self) -> None:
+        if not self._casting.restarts_whole:
+            self._begin(self._next)
+            return
+        self._stage = "collecting"
+        self._cast.start_clocks()
+        self._budget.start()
+
     def _begin(self, index: int) -> None:
         self._stage = "testing"
         self._current = index
@@ -184,9 +197,10 @@ class Session:
             mark = passed()
         self._record(report.index, mark if report.counts else None)
         self._refusal = self._budget.refusal()
-        if self._refusal is None and (self._count is None or report.index + 1 < self._count):
-            self._begin(report.index + 1)
-        return self._refusal is None
+        if self._refusal is not None or (report.index + 1 == self._count and not self._casting.restarts_whole):
+            return False  # a pytest file is torn down first
+        self._begin(report.index + 1)
+        return True
 
     def _record(self, index: int, mark: Mark | None) -> None:
         self._marks[index] = mark
@@ -196,7 +210,7 @@ class Session:
         """The candidate is gone: mark the test, and give the oracle a new one where more tests may run."""
         outcome, message = self._cause(reason)
         if index < 0:
-            self._refused = outcome, message
+            self._refuse(outcome, message)
             return False, None
         if self._stale and self._repeats < _REPEATS:
             self._repeats += 1
@@ -209,6 +223,7 @@ class Session:
             return False, None
         if self._casting.restarts_whole:
             return False, after
+        self._next = after
         self._cast.recast(Fresh(after))
         self._budget.start()
         self._stage = "loading"
@@ -249,7 +264,7 @@ class Session:
         if self._stage == "preparing":  # later on the candidate may have had a hand in it
             raise TaskFault(f"the tests cannot be set up: their process {message}")
         if self._current < 0:
-            self._refused = outcome, message
+            self._refuse(outcome, message)
             return None
         self._record(self._current, Mark(outcome, f"the tests' process: {message}"))
         self._refusal = self._budget.refusal()
