@@ -16,13 +16,15 @@ from typing import Any  # fork hooks are callables of any kind
 
 from assay.sandboxes import syscalls, wire
 from assay.sandboxes.seccomp import Filters
-from assay.sandboxes.syscalls import MountFlag
+from assay.sandboxes.syscalls import MountFlag, Namespace
 from assay.sandboxes.wire import Order
 
 WORK_FOLDER = "/tmp/work"
 USER_ID = 1000
 """User and group id of every child, as it sees itself."""
 _HIGH = 100  # descriptors from here on are ours and closed before the program runs
+_NAMESPACES = Namespace.MOUNT | Namespace.IPC | Namespace.UTS
+_NAMESPACES_NET = _NAMESPACES | Namespace.NET
 _TMP_FLAGS = MountFlag.NOSUID | MountFlag.NODEV
 _FORMATTING = 8  # files and folders of ours in the temporary file system
 
@@ -90,6 +92,7 @@ def _enter(order: Order, confinement: Confinement) -> None:
     if confinement.filters is None:
         _set_limits(order, processes=None)
         return
+    syscalls.unshare(_NAMESPACES_NET if order.network else _NAMESPACES)
     _mount_private_folder(order, confinement)
     if order.network:
         syscalls.bring_loopback_up()

@@ -1,7 +1,7 @@
 """A host: one process per jail of a slot, forked from the warm interpreter, that starts that jail's children.
 
-It lives in its own user, mount, pid, network, ipc and uts namespaces; every child gets its own mount, ipc and uts
-namespace (and network, for candidates) by one `clone`. The host is process 1 of the pid namespace, so a child is an
+It lives in its own user, mount, pid, network, ipc and uts namespaces; every child enters its own mount, ipc and uts
+namespace (and network, where asked for). The host is process 1 of the pid namespace, so a child is an
 ordinary process (signals to itself work), every orphan becomes the host's, and one `kill(-1)` ends a whole tree. It
 never reads what a child is given or writes, so nothing of one attempt is in its memory when it forks the next. When
 the worker is gone, so is it.
@@ -15,16 +15,14 @@ import socket
 import sys
 import time
 from dataclasses import dataclass
+from typing import NoReturn
 
 from assay.sandboxes import syscalls, wire
 from assay.sandboxes.child import USER_ID, Confinement, run_child
 from assay.sandboxes.procfs import sample_tree
 from assay.sandboxes.seccomp import Filters
-from assay.sandboxes.syscalls import Namespace
 from assay.sandboxes.wire import Order
 
-_CHILD_NAMESPACES = Namespace.MOUNT | Namespace.IPC | Namespace.UTS
-_CHILD_NAMESPACES_NET = _CHILD_NAMESPACES | Namespace.NET
 _FIRST_CHILD_PID = 1  # what `ns_last_pid` is set back to: process numbers tell nothing of earlier children
 _FIRST_LOOK_S = 0.03
 _LOOK_EVERY_S = 0.05
@@ -93,16 +91,21 @@ class Host:
         if self._running is not None:
             wire.send(self._control, ["fault", order.serial, "a child is still running"])
             return
-        flags = Namespace(0)
-        if self._isolated:
-            flags = _CHILD_NAMESPACES_NET if order.network else _CHILD_NAMESPACES
-        control_fd = self._control.fileno()
         try:
-            pid = syscalls.clone(flags, lambda: run_child(order, control_fd, fds, self._confinement))
+            pid = os.fork()
         except OSError as error:
             wire.send(self._control, ["fault", order.serial, str(error)])
             return
+        if pid == 0:
+            self._become_child(order, fds)
         self._running = _Running(order, pid, os.pidfd_open(pid), time.monotonic() + _FIRST_LOOK_S)
+
+    def _become_child(self, order: Order, fds: list[int]) -> NoReturn:
+        code = 255
+        try:
+            code = run_child(order, self._control.fileno(), fds, self._confinement)
+        finally:
+            os._exit(code)
 
     def _kill(self) -> None:
         """End every process of the child's tree; their ends are then seen as usual."""

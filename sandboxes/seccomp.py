@@ -25,6 +25,7 @@ _X32_BIT = 0x40000000
 _NAMESPACE_BITS = 0x7E020000 | 0x00000080  # every CLONE_NEW*, CLONE_NEWTIME included
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (getaddrinfo asks it)
 _LOCAL_FAMILIES = (1,)
+_CLOSING = ("mount", "unshare")  # the calls that close a jail
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 
 
@@ -107,13 +108,14 @@ MACHINES = {
 def build_host_filter(machine: Machine) -> bytes:
     """Assemble what holds for hosts and, inherited, for their children: 8 bytes an instruction.
 
-    It leaves out only what a host needs to close a jail around a child: `mount` and namespaces made by `clone`.
+    It leaves out only what a new child needs to close its jail: `mount` and `unshare`.
     """
-    kill = [number for name, number in machine.kill.items() if name != "mount"]
+    kill = [number for name, number in machine.kill.items() if name not in _CLOSING]
     code = _prologue(machine)
     code += _answer(sorted(kill), _KILL)
     code += _answer(sorted(machine.refuse.values()), _EPERM)
     code += _answer([machine.clone3], _ENOSYS)
+    code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _NAMESPACE_BITS, 0, 1), _op(_RETURN, _KILL)])
     code += _inspect(machine.ioctl, _OFFSET_ARG1, _answer([_TIOCSTI, _TIOCLINUX], _EPERM))
     for number in sorted(machine.self_only.values()):
         code += _inspect(number, _OFFSET_ARG0, _only((0,), _EPERM))
@@ -126,8 +128,7 @@ def build_child_filter(machine: Machine, *, internet: bool) -> bytes:
     """Assemble the rest, installed by each child last; without `internet` it makes no inet sockets either."""
     families = _FAMILIES if internet else _LOCAL_FAMILIES
     code = _prologue(machine)
-    code += _answer([machine.kill["mount"]], _KILL)
-    code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _NAMESPACE_BITS, 0, 1), _op(_RETURN, _KILL)])
+    code += _answer([machine.kill[name] for name in _CLOSING], _KILL)
     for number in (machine.socket, machine.socketpair):
         code += _inspect(number, _OFFSET_ARG0, _only(families, _EAFNOSUPPORT))
     return b"".join([*code, _op(_RETURN, _ALLOW)])
