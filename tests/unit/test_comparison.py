@@ -24,7 +24,7 @@ from assay.verifiers.comparison import Comparison, Mode, parse_comparison
         ("trailing_whitespace", "", b"\n \n", True),
         ("trailing_whitespace", "\udc80\n", b"\xed\xb2\x80\n", True),
         ("trailing_whitespace", "\udcff\n", b"\xff\n", False),
-        ("trailing_whitespace", "\ufffd\n", b"\xff\n", False),
+        ("trailing_whitespace", "\ufffd\n", b"\xff\n", False),  # noqa: PT014 - ruff reads \udcff as \ufffd
         ("tokens", "1 2\n3", b"1\n2 3\n", True),
         ("tokens", "1 2 3", b"1 2", False),
         ("tokens", "1.0", b"1", False),

@@ -35,8 +35,8 @@ from assay.verifiers.split.report import (
 @pytest.mark.parametrize(
     "report",
     [
-        Fault("f"), TaskBroken("x \ud83d"), NeedsShared("y"), Prepared(3), Prepared(None), Loaded("", ""), Collected(("a", "b")),
-        Started(1), Finished(2, Outcome.FAILED, "m", False), Gone(-1, "r"), Over(1.5), Done(),
+        Fault("f"), TaskBroken("x \ud83d"), NeedsShared("y"), Prepared(3), Prepared(None), Loaded("", ""),
+        Collected(("a", "b")), Started(1), Finished(2, Outcome.FAILED, "m", False), Gone(-1, "r"), Over(1.5), Done(),
         Extra(0.5), Ended("t"), Fresh(4), Stop(),
     ],
 )  # fmt: skip
