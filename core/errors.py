@@ -9,12 +9,14 @@
     │   ├── Unauthorized      missing or wrong key
     │   └── QueueFull         try again after `retry_after_s`
     ├── TaskFault             the task cannot be judged (outcome `task_error`)
+    ├── Inconclusive          the machine was too busy to measure (outcome `inconclusive`)
     └── InfraFault            our side failed (outcome `infra_error`)
         ├── IsolationUnavailable   this host cannot isolate; says what is missing
         ├── SandboxFault           a jail died or misbehaved outside the candidate's doing
         └── ServiceUnavailable     a client gave up: the service cannot be reached or cannot answer
 
-`verifiers.evaluate` alone turns the last two branches into outcomes.
+`verifiers.evaluate` alone turns the last three branches into outcomes. Signals between a few neighbouring modules
+(a closed channel, tests that must share a jail) stand beside whoever raises them and never reach it.
 """
 
 
@@ -82,6 +84,10 @@ class QueueFull(RequestError):
 
 class TaskFault(AssayError):
     """The task itself cannot be judged; the attempt's outcome is `task_error`, its reward null."""
+
+
+class Inconclusive(AssayError):
+    """The machine was too busy to measure; the attempt is tried again alone, and then reported as `inconclusive`."""
 
 
 class InfraFault(AssayError):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.errors import InfraFault, TaskFault
+from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.pool import Pool
@@ -73,19 +73,21 @@ class Evaluator:
         token = cancel or CancelToken()
         started = time.monotonic()
         sandbox = ""
+        flags: tuple[str, ...] = ()
         verdict = Verdict(outcome=Outcome.INCONCLUSIVE, reward=None)
         for round_ in range(self._retries + 1):
             lend = self._pool.alone if verdict.outcome is Outcome.INCONCLUSIVE and round_ else self._pool.slot
             try:
                 with lend() as slot:
                     started = time.monotonic()
-                    sandbox = slot.description
+                    sandbox, flags = slot.description, slot.flags
                     verdict = self._judge(task, completion, slot, token)
             except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
                 verdict = _verdict_of(error, token)
             if token.cancelled or verdict.outcome not in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE):
                 break
         version = self._registry.get(task.verifier).version
+        verdict = verdict.model_copy(update={"flags": tuple(dict.fromkeys((*verdict.flags, *flags)))})
         return Evaluation(verdict, time.monotonic() - started, sandbox, version)
 
     def _judge(self, task: TaskBase, completion: str, slot: Slot, token: CancelToken) -> Verdict:
@@ -97,7 +99,7 @@ class Evaluator:
             token.attach(None)
         if token.cancelled:
             raise Cancelled
-        return verdict.model_copy(update={"flags": tuple(dict.fromkeys((*verdict.flags, *slot.flags)))})
+        return verdict
 
 
 def _verdict_of(error: Exception, token: CancelToken) -> Verdict:
@@ -105,6 +107,8 @@ def _verdict_of(error: Exception, token: CancelToken) -> Verdict:
         return Verdict(outcome=Outcome.CANCELLED, reward=None, message="cancelled by the caller")
     if isinstance(error, TaskFault):
         return Verdict(outcome=Outcome.TASK_ERROR, reward=None, message=str(error))
+    if isinstance(error, Inconclusive):
+        return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error))
     if not isinstance(error, InfraFault):
         log.exception("evaluate_failed", exc_info=error)
     return Verdict(outcome=Outcome.INFRA_ERROR, reward=None, message=f"{type(error).__name__}: {error}")

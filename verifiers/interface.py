@@ -25,5 +25,5 @@ class Verifier(Protocol):
         ...
 
     def judge(self, task: Any, completion: str, slot: Slot) -> Verdict:
-        """Return the verdict. Raises TaskFault if the task cannot be judged, InfraFault if our side failed."""
+        """Return the verdict. Raises TaskFault, InfraFault or Inconclusive where there is none to give."""
         ...

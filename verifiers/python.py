@@ -13,7 +13,6 @@ from assay.verifiers.comparison import Comparison, parse_comparison
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.python_task import FenceRule, OracleMode, PythonTask, Style
 from assay.verifiers.scoring import Mark, Policy, Trace, conclude, refuse
-from assay.verifiers.spending import Inconclusive
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.cast import Casting
 from assay.verifiers.split.loading import pack_sources
@@ -38,7 +37,7 @@ class PythonVerifier:
         self._shared: OrderedDict[str, None] = OrderedDict()
 
     def judge(self, task: PythonTask, completion: str, slot: Slot) -> Verdict:
-        """Return the verdict. Raises TaskFault if the task cannot be judged, InfraFault if our side failed."""
+        """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
         if task.test_count == 0:
             raise TaskFault("the task has no tests")
         sources = Sources(
@@ -49,12 +48,9 @@ class PythonVerifier:
             task.signature or "",
             task.fence is FenceRule.REQUIRED,
         )
-        try:
-            if task.resolved_style is Style.STDIO:
-                return _judge_program(task, sources, slot)
-            return self._judge_function(task, sources, completion, slot)
-        except Inconclusive as error:
-            return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error))
+        if task.resolved_style is Style.STDIO:
+            return _judge_program(task, sources, slot)
+        return self._judge_function(task, sources, completion, slot)
 
     def _judge_function(self, task: PythonTask, sources: Sources, completion: str, slot: Slot) -> Verdict:
         if task.oracle is OracleMode.SHARED or (task.oracle is OracleMode.AUTO and self._is_shared(task)):

@@ -55,6 +55,7 @@ def _check_compare(text: str) -> str:
     return text
 
 
+ComparisonText = Annotated[str, AfterValidator(_check_compare)]
 Dotted = Annotated[str, AfterValidator(_check_dotted)]
 
 
@@ -95,7 +96,7 @@ class PythonTask(TaskBase):
     test_file: str | None = None
     module: Dotted = "solution"
     """The name under which tests import the completion."""
-    compare: Annotated[str, AfterValidator(_check_compare)] | None = None
+    compare: ComparisonText | None = None
     """Of stdin/stdout cases: exact, trailing_whitespace (default), tokens, lines_unordered or float(TOL)."""
     checker: str | None = None
     """Python source of `check(stdin, expected, output)` for stdin/stdout problems with several right answers."""

@@ -1,26 +1,19 @@
 """The verifier `run`: plain execution of a program, judged by its exit code and, where given, its output."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, ConfigDict
+from pydantic import ConfigDict
 
-from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, Verdict
 from assay.verifiers.comparison import parse_comparison
 from assay.verifiers.extraction import read_completion
-from assay.verifiers.python_task import Dotted, FenceRule
+from assay.verifiers.python_task import ComparisonText, Dotted, FenceRule
 from assay.verifiers.scoring import Policy, conclude, refuse
-from assay.verifiers.spending import Inconclusive
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.stdio import Case, run_cases
 from assay.verifiers.surroundings import surroundings_for
-
-
-def _check_compare(text: str) -> str:
-    parse_comparison(text)
-    return text
 
 
 class RunTask(TaskBase):
@@ -31,7 +24,7 @@ class RunTask(TaskBase):
     verifier: Literal["run"] = "run"
     stdin: str = ""
     stdout: str | None = None
-    compare: Annotated[str, AfterValidator(_check_compare)] = "trailing_whitespace"
+    compare: ComparisonText = "trailing_whitespace"
     forbid: tuple[Dotted, ...] = ()
     fence: FenceRule = FenceRule.OPTIONAL
 
@@ -44,15 +37,12 @@ class RunVerifier:
     task_model = RunTask
 
     def judge(self, task: RunTask, completion: str, slot: Slot) -> Verdict:
-        """Return the verdict. Raises InfraFault if our side failed."""
+        """Return the verdict. Raises InfraFault and Inconclusive."""
         sources = Sources(read_completion(completion), fence_required=task.fence is FenceRule.REQUIRED)
         surroundings = surroundings_for((sources.reading.text,))
         comparison = parse_comparison(task.compare)
         payload = pack_sources(sources, "__main__", task.forbid)
-        try:
-            judged = run_cases(slot, payload, [Case(task.stdin, task.stdout)], task.limits, comparison, surroundings)
-        except Inconclusive as error:
-            return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error))
+        judged = run_cases(slot, payload, [Case(task.stdin, task.stdout)], task.limits, comparison, surroundings)
         if judged.refused is not None:
             return refuse(*judged.refused, judged.marks, judged.trace)
         return conclude(judged.marks, Policy(pass_threshold=task.pass_threshold), judged.trace)

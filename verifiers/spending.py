@@ -3,17 +3,13 @@
 import time
 from collections.abc import Callable
 
-from assay.errors import AssayError
+from assay.errors import Inconclusive
 from assay.outcomes import LIMIT_HITS, Outcome
 from assay.schema import Limits
 from assay.verifiers.scoring import Mark
 
 STARVED_FACTOR = 10
 """A busy machine may stretch a wall limit by at most this factor before the attempt is inconclusive."""
-
-
-class Inconclusive(AssayError):
-    """The machine was too busy to measure; the attempt is tried again alone, and then reported as `inconclusive`."""
 
 
 class Budget:

@@ -4,12 +4,13 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from assay.errors import Inconclusive
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.comparison import Comparison
 from assay.verifiers.scoring import Mark, Trace, add_usage, end_of, passed
-from assay.verifiers.spending import Budget, Inconclusive
+from assay.verifiers.spending import Budget
 from assay.verifiers.stdio_program import STARTED
 from assay.verifiers.surroundings import Surroundings
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.errors import SandboxFault, TaskFault
+from assay.errors import Inconclusive, SandboxFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Slot
@@ -58,6 +58,7 @@ def task(**fields: Any) -> TaskBase:
     ("error", "outcome", "tries"),
     [
         (TaskFault("broken"), Outcome.TASK_ERROR, 1),
+        (Inconclusive("busy"), Outcome.INCONCLUSIVE, 3),
         (SandboxFault("jail died"), Outcome.INFRA_ERROR, 3),
         (ZeroDivisionError("ours"), Outcome.INFRA_ERROR, 3),
     ],
@@ -70,6 +71,15 @@ def test_exceptions_become_null_rewards(error: Exception, outcome: Outcome, trie
 
     assert (verdict.outcome, verdict.reward) == (outcome, None)
     assert len(verifier.seen) == tries
+
+
+def test_faults_carry_the_flags_of_their_slot() -> None:
+    """Every result says that there was no jail, also one without a verdict."""
+    slot = FakeSlot()
+    slot.flags = ("insecure",)
+    broken = Evaluator(Registry([ScriptedVerifier(raising(TaskFault("broken")))]), SlotPool([slot]))
+
+    assert broken.evaluate(task(), "x").verdict.flags == ("insecure",)
 
 
 def test_a_fault_of_ours_that_passes_leaves_no_trace() -> None:

@@ -2,10 +2,11 @@
 
 import pytest
 
+from assay.errors import Inconclusive
 from assay.outcomes import Outcome
 from assay.schema import Limits
 from assay.verifiers.scoring import Mark, passed
-from assay.verifiers.spending import Budget, Inconclusive
+from assay.verifiers.spending import Budget
 
 
 class _Clock:
