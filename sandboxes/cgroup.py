@@ -1,6 +1,7 @@
 """Control groups for jails, v1 or v2, where the machine lets us make them; a hard stop behind the host's own looks."""
 
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 from assay.errors import SandboxFault
 
 _PREFIX = "assay-"
+_REMOVAL_S = 5.0
+_RETRY_S = 0.002
 _SLACK_MB = 16  # page tables, tmpfs and the host's own pages are charged too
 
 
@@ -75,9 +78,10 @@ class JailGroup:
         return fresh
 
     def remove(self) -> None:
-        """Remove the group once it is empty. Idempotent."""
-        if self._memory is not None:
-            _remove(self._memory)
+        """Remove the group as soon as its last process has ended, which its host's end brings about. Idempotent."""
+        deadline = time.monotonic() + _REMOVAL_S
+        while self._memory is not None and not _remove(self._memory) and time.monotonic() < deadline:
+            time.sleep(_RETRY_S)
 
 
 def open_group(controllers: Controllers, number: int) -> JailGroup | None:
@@ -130,8 +134,12 @@ def _write(path: Path, text: str) -> None:
         raise SandboxFault(f"cannot write {path}: {error}") from error
 
 
-def _remove(folder: Path) -> None:
+def _remove(folder: Path) -> bool:
+    """Remove one group; False while it still holds a process (what stays is found by the next sweep)."""
     try:
         folder.rmdir()
+    except FileNotFoundError:
+        return True
     except OSError:
-        return  # absent, or a process is still ending: the next sweep finds it
+        return False
+    return True

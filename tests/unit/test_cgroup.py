@@ -1,0 +1,64 @@
+"""Control groups are found in both hierarchies and never assumed."""
+
+from pathlib import Path
+
+from assay.sandboxes.cgroup import Controllers, JailGroup, find_controllers, open_group, sweep
+
+
+def controllers(folder: Path) -> Controllers:
+    """Version 1 controllers below `folder`, which stands for the hierarchy."""
+    return Controllers(memory=folder, pids=None, version=1)
+
+
+def test_no_controller_means_no_group() -> None:
+    """Where no memory controller can be written, none is found and no group is made."""
+    found = find_controllers("12:memory:/no/such/group\n0::/no/such/group\n")
+
+    assert found == Controllers(None, None, None)
+    assert open_group(found, 1) is None
+
+
+def test_limits_are_written_once(tmp_path: Path) -> None:
+    """The limit is written with slack, and again only when it changes."""
+    group = JailGroup(controllers(tmp_path), "assay-1-1")
+    limit = tmp_path / "assay-1-1" / "memory.limit_in_bytes"
+
+    group.limit(100)
+    first = limit.read_text()
+    limit.unlink()
+    group.limit(100)
+
+    assert int(first) == (100 + 16) * 2**20
+    assert not limit.exists()
+
+
+def test_kills_are_seen_once(tmp_path: Path) -> None:
+    """A kill by the kernel is reported to the attempt it happened in and to no later one."""
+    group = JailGroup(controllers(tmp_path), "assay-1-1")
+    control = tmp_path / "assay-1-1" / "memory.oom_control"
+
+    control.write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
+
+    assert group.killed_since_last_look() is True
+    assert group.killed_since_last_look() is False
+
+
+def test_groups_of_dead_workers_are_swept(tmp_path: Path) -> None:
+    """A group whose worker is gone is removed, a live worker's stays."""
+    dead, alive = tmp_path / "assay-999999999-0", tmp_path / "assay-1-0"
+    dead.mkdir()
+    alive.mkdir()
+
+    assert sweep(controllers(tmp_path)) == 1
+    assert not dead.exists()
+    assert alive.exists()
+
+
+def test_removal_of_a_group_that_is_gone_is_no_fault(tmp_path: Path) -> None:
+    """Removing twice does nothing."""
+    group = JailGroup(controllers(tmp_path), "assay-1-1")
+
+    group.remove()
+    group.remove()
+
+    assert not (tmp_path / "assay-1-1").exists()
