@@ -26,18 +26,28 @@ def content_hash(value: Any) -> str:
 
 def load(data: bytes | str, *, path: str = "") -> Any:
     """Parse one JSON document. Raises InvalidRequest for invalid UTF-8, bad JSON, NaN or infinities."""
+    text = decode(data, path=path) if isinstance(data, bytes) else data.removeprefix("\ufeff")
     try:
-        text = data.decode("utf-8-sig") if isinstance(data, bytes) else data.removeprefix("\ufeff")
+        return json.loads(text, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"not valid JSON: {error}", path=path, fix="send one JSON document") from error
+
+
+def decode(data: bytes, *, path: str = "") -> str:
+    """Return JSON text without its byte order mark. Raises InvalidRequest for invalid UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidRequest(
             f"byte {error.start} is not valid UTF-8",
             path=path,
             fix="send UTF-8; escape lone surrogates as \\udXXX",
         ) from error
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise InvalidRequest(f"not valid JSON: {error}", path=path, fix="send one JSON document") from error
+
+
+def refuse_constant(name: str) -> None:
+    """Raise ValueError: a decoder's `parse_constant` for NaN and infinities."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def load_documents(data: bytes, *, path: str = "") -> list[Any]:
@@ -60,7 +70,3 @@ def finite(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{value!r} is not finite")
     return value
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

@@ -17,7 +17,7 @@ from typing import Any  # Any: JSON values have no narrower type
 
 import zstandard
 
-from assay.canonical import load
+from assay.canonical import decode, load, refuse_constant
 from assay.errors import InvalidRequest, TooLarge, UnsupportedMedia
 
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -124,8 +124,8 @@ def _unpack_zstd(raw: bytes) -> Iterator[bytes]:
 
 def walk(data: bytes) -> Iterator[Part]:
     """Yield the parts of a JSON object in the order in which they stand. Raises InvalidRequest."""
-    text = _decode(data)
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    text = decode(data)
+    decoder = json.JSONDecoder(parse_constant=refuse_constant)
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
         load(text)  # says what is wrong if it is no JSON at all
@@ -206,19 +206,6 @@ def _bad_json(what: str, at: int, path: str) -> InvalidRequest:
 def _skip(text: str, at: int) -> int:
     match = _BLANK.match(text, at)
     return match.end() if match else at
-
-
-def _decode(data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidRequest(
-            f"byte {error.start} is not valid UTF-8", fix="send UTF-8; escape lone surrogates as \\udXXX"
-        ) from error
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _too_large(limit_bytes: int) -> TooLarge:
