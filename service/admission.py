@@ -1,4 +1,4 @@
-"""From a request body to a submission: every task and attempt typed, or one fault with its path and nothing queued."""
+"""From a request body to a batch: every task and attempt typed, or one fault with its path and nothing queued."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Set
@@ -26,7 +26,7 @@ class Drafted:
 
 
 @dataclass(frozen=True)
-class Submission:
+class NewBatch:
     """What a request asks for; `documents` are the packed tasks by key, b'' for those that are stored."""
 
     documents: Mapping[str, bytes]
@@ -38,7 +38,7 @@ Resolve = Callable[[Set[str]], Mapping[str, TaskRef]]
 """Looks up stored tasks by id; unknown ids are absent from the answer."""
 
 
-def read_submission(data: bytes, kind: Kind, query: Mapping[str, str], draft: "Draft", resolve: Resolve) -> Submission:
+def read_batch(data: bytes, kind: Kind, query: Mapping[str, str], draft: "Draft", resolve: Resolve) -> NewBatch:
     """Read a batch, or (as JSON) one pair. Raises InvalidRequest or TooLarge naming the path."""
     options: Any = {}
     pair: dict[str, Any] = {}
@@ -179,8 +179,8 @@ class Draft:
             )
         )
 
-    def finish(self, options: BatchOptions, resolve: Resolve) -> Submission:
-        """Return the submission. Raises InvalidRequest if it is empty or names a task that nobody knows."""
+    def finish(self, options: BatchOptions, resolve: Resolve) -> NewBatch:
+        """Return the batch. Raises InvalidRequest if it is empty or names a task that nobody knows."""
         if not self._entries:
             raise InvalidRequest("there are no attempts", path="attempts", fix="send at least one attempt")
         late = {task_id: self._tasks[task_id].ref for task_id in self._paths if task_id in self._tasks}
@@ -198,7 +198,7 @@ class Draft:
         )
         packed = {task.ref.key: task.packed for task in self._tasks.values()}
         used = dict.fromkeys(entry.task.key for entry in entries)
-        return Submission({key: packed.get(key, b"") for key in used}, entries, options)
+        return NewBatch({key: packed.get(key, b"") for key in used}, entries, options)
 
     def _check_size(self, completion: str, path: str) -> None:
         limit = self._max_completion_bytes

@@ -13,12 +13,12 @@ import msgpack
 from assay.errors import InvalidRequest, NotFound, QueueFull, TooLarge
 from assay.outcomes import Outcome
 from assay.service import keys
-from assay.service.admission import Submission
+from assay.service.admission import NewBatch
 from assay.service.chunks import Entry, Member, Terms, choose_size, cut, interleave, pack, unpack
 from assay.service.connection import Connection, Pipeline
 from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
-from assay.service.recording import offer, read_answer, to_line, unjudged
+from assay.service.recording import is_recorded, offer, to_line, unjudged
 from assay.service.tasks import TaskStore
 
 log = logging.getLogger(__name__)
@@ -58,12 +58,12 @@ class Batches:
         self.tasks = TaskStore(connection)
         self._admitting = threading.Lock()  # so that the check against the limit and the transaction are one step here
 
-    def accept(self, submission: Submission, idempotency: Idempotency | None = None) -> Accepted:
+    def accept(self, batch: NewBatch, idempotency: Idempotency | None = None) -> Accepted:
         """Accept a batch; it is on disk when this returns. Raises QueueFull, TooLarge, InvalidRequest."""
         marker = keys.idempotency(idempotency.digest if idempotency else uuid.uuid4().hex)
         ttl_s = idempotency.ttl_s if idempotency else _MARKER_TTL_S
         body = idempotency.body if idempotency else ""
-        filing = self._prepare([(new_batch_id(), submission)], interactive=False)
+        filing = self._prepare([(new_batch_id(), batch)], interactive=False)
 
         def build(value: bytes | None, pipeline: Pipeline) -> Accepted:
             if value is not None:
@@ -79,7 +79,7 @@ class Batches:
         log.info("batch_accepted batch_id=%s total=%d chunks=%d", accepted.batch_id, accepted.total, len(filing.chunks))
         return accepted
 
-    def accept_scores(self, calls: Sequence[tuple[str, Submission]]) -> None:
+    def accept_scores(self, calls: Sequence[tuple[str, NewBatch]]) -> None:
         """Accept interactive calls under the ids given, in one transaction and in shared chunks. Raises QueueFull."""
         marker = keys.idempotency(calls[0][0])
         filing = self._prepare(calls, interactive=True)
@@ -126,7 +126,7 @@ class Batches:
                 pipeline.publish(keys.CANCEL_CHANNEL, msgpack.packb([batch_id, indexes]))
             pipeline.publish(keys.PROGRESS_CHANNEL, msgpack.packb(list(_by_batch(part))))
             answers = self._connection.run(pipeline)[: len(part)]
-            count += sum(read_answer(answer).first for answer in answers)
+            count += sum(map(is_recorded, answers))
         return count
 
     def late(self) -> list[str]:
@@ -160,13 +160,13 @@ class Batches:
                 retry_after_s=max(1, min(_LONGEST_WAIT_S, round(wait_s))),
             )
 
-    def _prepare(self, calls: Sequence[tuple[str, Submission]], *, interactive: bool) -> "_Filing":
+    def _prepare(self, calls: Sequence[tuple[str, NewBatch]], *, interactive: bool) -> "_Filing":
         """Do everything that needs no lock: cut and pack the chunks."""
         now = time.time()
         lanes: dict[Lane, list[Member]] = {}
-        for batch_id, submission in calls:
-            for member in members_of(batch_id, submission, now):
-                lane = Lane(interactive, submission.options.priority, member.entry.task.requires)
+        for batch_id, batch in calls:
+            for member in members_of(batch_id, batch, now):
+                lane = Lane(interactive, batch.options.priority, member.entry.task.requires)
                 lanes.setdefault(lane, []).append(member)
         chunks = []
         for lane, members in lanes.items():
@@ -177,9 +177,9 @@ class Batches:
 
     def _file(self, pipeline: Pipeline, filing: "_Filing") -> None:
         pipeline.incrby(keys.PENDING, filing.size)
-        for batch_id, submission in filing.calls:
-            self.tasks.hold(pipeline, submission.documents)
-            _describe(pipeline, batch_id, submission, filing)
+        for batch_id, batch in filing.calls:
+            self.tasks.hold(pipeline, batch.documents)
+            _describe(pipeline, batch_id, batch, filing)
         for lane in dict.fromkeys(chunk.lane for chunk in filing.chunks):
             chunks = [chunk for chunk in filing.chunks if chunk.lane == lane]
             chunk_ids = self.queue.push(pipeline, lane, (chunk.blob for chunk in chunks))
@@ -209,9 +209,9 @@ def by_groups_or_indexes(groups: Iterable[str], indexes: Iterable[int]) -> Calla
     return lambda entry: entry.group in chosen_groups or entry.index in chosen_indexes
 
 
-def members_of(batch_id: str, submission: Submission, now: float) -> list[Member]:
-    """Return the attempts of a submission that was accepted at `now` under this id."""
-    options = submission.options
+def members_of(batch_id: str, batch: NewBatch, now: float) -> list[Member]:
+    """Return the attempts of a batch that was accepted at `now` under this id."""
+    options = batch.options
     terms = Terms(
         batch_id,
         accepted=now,
@@ -220,7 +220,7 @@ def members_of(batch_id: str, submission: Submission, now: float) -> list[Member
         keep_output=options.keep_output,
         cache=options.cache,
     )
-    return [Member(terms, entry) for entry in submission.entries]
+    return [Member(terms, entry) for entry in batch.entries]
 
 
 @dataclass(frozen=True)
@@ -232,32 +232,32 @@ class _Chunk:
 
 @dataclass(frozen=True)
 class _Filing:
-    """What one transaction brings: submissions under their ids, and the chunks that hold their attempts."""
+    """What one transaction brings: batches under their ids, and the chunks that hold their attempts."""
 
-    calls: Sequence[tuple[str, Submission]]
+    calls: Sequence[tuple[str, NewBatch]]
     kind: str
     now: float
     chunks: Sequence[_Chunk]
 
     @property
     def size(self) -> int:
-        return sum(len(submission.entries) for _, submission in self.calls)
+        return sum(len(batch.entries) for _, batch in self.calls)
 
 
-def _describe(pipeline: Pipeline, batch_id: str, submission: Submission, filing: _Filing) -> None:
+def _describe(pipeline: Pipeline, batch_id: str, batch: NewBatch, filing: _Filing) -> None:
     fields: dict[str, str | int] = {
-        "total": len(submission.entries),
+        "total": len(batch.entries),
         "done": 0,
         "kind": filing.kind,
         "accepted": f"{filing.now:.6f}",
-        "options": submission.options.model_dump_json(exclude_unset=True),
-        "docs": " ".join(submission.documents),
+        "options": batch.options.model_dump_json(exclude_unset=True),
+        "docs": " ".join(batch.documents),
     }
     pipeline.hset(keys.batch(batch_id), mapping=fields)  # type: ignore[arg-type]  # narrower than it takes
-    if submission.options.deadline_s is not None:
-        pipeline.zadd(keys.DEADLINES, {batch_id: filing.now + submission.options.deadline_s})
+    if batch.options.deadline_s is not None:
+        pipeline.zadd(keys.DEADLINES, {batch_id: filing.now + batch.options.deadline_s})
     if filing.kind == "batch":
-        _count_groups(pipeline, batch_id, submission.entries)
+        _count_groups(pipeline, batch_id, batch.entries)
         pipeline.sadd(keys.RUNNING, batch_id)
 
 

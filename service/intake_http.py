@@ -1,4 +1,4 @@
-"""From an HTTP request to a typed submission, without stopping the event loop."""
+"""From an HTTP request to a typed batch, without stopping the event loop."""
 
 import asyncio
 import hashlib
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from starlette.requests import Request
 
-from assay.service.admission import Draft, Submission, read_submission
+from assay.service.admission import Draft, NewBatch, read_batch
 from assay.service.batches import Idempotency
 from assay.service.bodies import Kind, inflate, media_kind, read_raw
 from assay.service.parts import Parts
@@ -28,8 +28,8 @@ class BodyReader:
         """Return the body as sent. Raises TooLarge as soon as it is known to be."""
         return await read_raw(request.stream(), request.headers.get("content-length"), self._limit_bytes)
 
-    async def submission(self, request: Request, raw: bytes) -> Submission:
-        """Parse a batch or pair. Raises the refusals of `read_submission`."""
+    async def batch(self, request: Request, raw: bytes) -> NewBatch:
+        """Parse a batch or pair. Raises the refusals of `read_batch`."""
         kind = media_kind(request.headers.get("content-type"))
         encoding = request.headers.get("content-encoding")
         query = dict(request.query_params)
@@ -44,10 +44,10 @@ class BodyReader:
         """Return the decompressed body; blocks."""
         return inflate(raw, request.headers.get("content-encoding"), self._limit_bytes)
 
-    def _parse(self, raw: bytes, encoding: str | None, kind: Kind, query: Mapping[str, str]) -> Submission:
+    def _parse(self, raw: bytes, encoding: str | None, kind: Kind, query: Mapping[str, str]) -> NewBatch:
         data = inflate(raw, encoding, self._limit_bytes)
         draft = Draft(self._parts.registry, self._parts.settings)
-        return read_submission(data, kind, query, draft, self._parts.batches.tasks.resolve)
+        return read_batch(data, kind, query, draft, self._parts.batches.tasks.resolve)
 
 
 def idempotency_of(request: Request, raw: bytes, ttl_s: int) -> Idempotency | None:

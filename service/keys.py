@@ -11,7 +11,7 @@ TASK_REFS = "assay:task-refs"
 DEADLINES = "assay:deadlines"
 """Batches by the time after which none of their attempts may start."""
 LANES = "assay:lanes"
-"""Names of the lanes ever used, each with the modules it requires as JSON."""
+"""Names of the lanes ever used, each with its fields as JSON."""
 WORKERS = "assay:workers"
 """Live workers by name, each with a JSON description and the time of its last sign of life."""
 METRICS = "assay:metrics"
@@ -63,7 +63,7 @@ def document(key: str) -> str:
 
 
 def stored_task(task_id: str) -> str:
-    """What a task id stands for: hash of document key, content hash, requires."""
+    """What a task id stands for: the fields of a task reference as JSON."""
     return f"assay:task:{task_id}"
 
 

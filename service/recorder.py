@@ -15,7 +15,7 @@ from assay.service import keys
 from assay.service.chunks import Member
 from assay.service.connection import Connection, Pipeline
 from assay.service.queue import ChunkQueue, Claim
-from assay.service.recording import Line, offer, read_answer
+from assay.service.recording import Line, is_recorded, offer
 from assay.service.telemetry import Tally
 from assay.service.waiting_room import Held
 
@@ -105,7 +105,7 @@ class Recorder:
         if answers is None:
             return False
         for item, answer in zip(items, answers, strict=False):  # one answer more: the publication's
-            if read_answer(answer).first:
+            if is_recorded(answer):
                 self._tally.add(item.line.result)
         return True
 

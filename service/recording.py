@@ -23,20 +23,6 @@ STATS_TTL_S = 30 * 86_400
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """What became of an offered result: `first` is False if the attempt had one already or its batch is gone."""
-
-    first: bool
-    seq: int
-    total: int
-
-    @property
-    def completes_batch(self) -> bool:
-        """Whether this was the batch's last result."""
-        return self.first and self.seq == self.total
-
-
-@dataclass(frozen=True)
 class Line:
     """A result with its text, cut where the number of its `seq` belongs."""
 
@@ -53,7 +39,7 @@ def to_line(result: Result) -> Line:
 
 
 def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
-    """Add to `pipeline` the step that records `line` unless the attempt has one; read its answer with `read_answer`."""
+    """Add to `pipeline` the step that records `line` unless the attempt has one; read its answer with `is_recorded`."""
     batch_id = member.terms.batch_id
     entry = member.entry
     result = line.result
@@ -88,10 +74,9 @@ def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
     )
 
 
-def read_answer(answer: list[int]) -> Recorded:
-    """Type the answer to an offer."""
-    state, seq, total = answer
-    return Recorded(state == 1, seq, total)
+def is_recorded(answer: int) -> bool:
+    """Say, from the answer to an offer, whether the result is the attempt's: it had none, and its batch is there."""
+    return answer == 1
 
 
 def judged(member: Member, task: TaskBase, evaluation: Evaluation, queued_s: float) -> Result:

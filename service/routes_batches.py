@@ -56,10 +56,10 @@ class _BatchRoutes:
     async def submit(self, request: Request) -> Response:
         """Accept a batch; answered once it is durable."""
         raw = await self._bodies.raw(request)
-        submission = await self._bodies.submission(request, raw)
+        batch = await self._bodies.batch(request, raw)
         ttl_s = self._parts.settings.result_ttl_s
         idempotency = await asyncio.to_thread(idempotency_of, request, raw, ttl_s)
-        accepted = await asyncio.to_thread(self._parts.batches.accept, submission, idempotency)
+        accepted = await asyncio.to_thread(self._parts.batches.accept, batch, idempotency)
         state = "queued"
         if accepted.is_repeated:
             state = (await asyncio.to_thread(self._parts.results.status, accepted.batch_id))["state"]
@@ -67,15 +67,15 @@ class _BatchRoutes:
 
     async def score(self, request: Request) -> Response:
         """Score a few attempts at interactive priority; answered, in input order, when all are done."""
-        submission = await self._bodies.submission(request, await self._bodies.raw(request))
-        if len(submission.entries) > _MAX_SCORE:
+        batch = await self._bodies.batch(request, await self._bodies.raw(request))
+        if len(batch.entries) > _MAX_SCORE:
             raise TooLarge(f"more than {_MAX_SCORE} attempts", path="attempts", fix="use POST /v1/batches")
 
         async def gone() -> None:
             while (await request.receive())["type"] != "http.disconnect":
                 pass
 
-        lines = await self._parts.calls.score(submission, gone)
+        lines = await self._parts.calls.score(batch, gone)
         return Response(b'{"results":[' + b",".join(lines) + b"]}", media_type="application/json")
 
     async def status(self, batch_id: str) -> Response:

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any  # Any: futures of two types wait side by side
 
 from assay.errors import AssayError
-from assay.service.admission import Submission
+from assay.service.admission import NewBatch
 from assay.service.batches import Batches, members_of, new_batch_id
 from assay.service.hub import Hub
 
 _TOGETHER = 256  # calls in one transaction
 
-Call = tuple[str, Submission]
+Call = tuple[str, NewBatch]
 
 
 class ScoreCalls:
@@ -24,14 +24,14 @@ class ScoreCalls:
         self._waiting: list[tuple[Call, asyncio.Future[None]]] = []
         self._sender: asyncio.Task[None] | None = None
 
-    async def score(self, submission: Submission, gone: Callable[[], Awaitable[None]]) -> list[bytes]:
+    async def score(self, batch: NewBatch, gone: Callable[[], Awaitable[None]]) -> list[bytes]:
         """Return the result lines in input order; if the caller is `gone` first, its attempts are cancelled.
 
         Raises QueueFull, TooLarge, ServiceUnavailable.
         """
         batch_id = new_batch_id()
-        with self._hub.expecting(batch_id, len(submission.entries)) as answer:
-            await self._hand_over((batch_id, submission))
+        with self._hub.expecting(batch_id, len(batch.entries)) as answer:
+            await self._hand_over((batch_id, batch))
             leaving = asyncio.ensure_future(gone())
             first: set[asyncio.Future[Any]] = {answer, leaving}
             try:
@@ -40,7 +40,7 @@ class ScoreCalls:
             finally:
                 leaving.cancel()
                 if not answer.done():
-                    members = members_of(batch_id, submission, time.time())
+                    members = members_of(batch_id, batch, time.time())
                     await asyncio.shield(asyncio.to_thread(self._batches.cancel_members, members))
 
     async def _hand_over(self, call: Call) -> None:

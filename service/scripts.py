@@ -5,7 +5,7 @@ except task documents, whose names are made from the hashes that a batch holds (
 """
 
 HOLD = """
--- KEYS: task refs. ARGV: count of holds, then (document key, packed document or '') pairs.
+-- KEYS: task refs. ARGV: (document key, packed document or '') pairs.
 -- A document that somebody else stored meanwhile is kept; one that is held never expires.
 for i = 1, #ARGV, 2 do
   local name = 'assay:t:' .. ARGV[i]
@@ -30,11 +30,10 @@ RECORD = """
 --       9 policy versions in those stats
 -- ARGV: 1 batch id, 2 index, 3 line up to the number of seq, 4 line after it, 5 outcome, 6 reward or '',
 --       7 group as JSON, 8 policy version as JSON or '', 9 now, 10 document ttl, 11 score ttl, 12 stats ttl
--- Answers {1, seq, total} if this result is the attempt's, {0, 0, 0} if another was first, {-1, 0, 0} if the batch
--- is gone.
+-- Answers 1 if this result is the attempt's, 0 if another was first, -1 if the batch is gone.
 local meta = redis.call('HMGET', KEYS[1], 'total', 'kind')
-if not meta[1] then return {-1, 0, 0} end
-if redis.call('SETBIT', KEYS[2], ARGV[2], 1) == 1 then return {0, 0, 0} end
+if not meta[1] then return -1 end
+if redis.call('SETBIT', KEYS[2], ARGV[2], 1) == 1 then return 0 end
 local total = tonumber(meta[1])
 local reward = ARGV[6]
 local seq = redis.call('HINCRBY', KEYS[1], 'done', 1)
@@ -97,7 +96,7 @@ if seq == total then
     for i = 1, 4 do redis.call('EXPIRE', KEYS[i], ARGV[11]) end
   end
 end
-return {1, seq, total}
+return 1
 """
 
 CLAIM = """
@@ -168,7 +167,8 @@ end
 """
 
 ADOPT = """
--- KEYS: batches. ARGV: now. Marks them as started; answers, per batch, 1 and its bitmap, or 0 if it is gone.
+-- KEYS: (batch, its bitmap) pairs. ARGV: now. Marks batches as started; answers each bitmap, or false for a batch
+-- that is gone.
 local answer = {}
 for i = 1, #KEYS, 2 do
   if redis.call('EXISTS', KEYS[i]) == 1 then

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from assay.errors import InfraFault, InvalidRequest, QueueFull, Unauthorized
 from assay.outcomes import Outcome
 from assay.schema import Verdict
-from assay.service.admission import Draft, Submission, read_submission
+from assay.service.admission import Draft, NewBatch, read_batch
 from assay.service.bodies import Kind
 from assay.service.chunks import TaskRef
 from assay.service.fakes import EchoTask, fake_registry
@@ -27,11 +27,11 @@ def evaluation(outcome: Outcome, stdout: str = "") -> Evaluation:
     return Evaluation(Verdict(outcome=outcome, reward=0.0, stdout=stdout), 1.5, "fake", "1")
 
 
-def read(body: bytes, stored: dict[str, TaskRef] | None = None) -> Submission:
+def read(body: bytes, stored: dict[str, TaskRef] | None = None) -> NewBatch:
     """Read a JSON batch with some stored tasks."""
     draft = Draft(fake_registry(), Settings())
     known = stored or {}
-    return read_submission(body, Kind.JSON, {}, draft, lambda ids: {one: known[one] for one in ids if one in known})
+    return read_batch(body, Kind.JSON, {}, draft, lambda ids: {one: known[one] for one in ids if one in known})
 
 
 def test_problems_tell_status_path_fix_and_headers() -> None:
@@ -123,10 +123,10 @@ def test_attempts_may_stand_before_their_tasks() -> None:
         b'{"attempts": [{"task_id": "t", "completion": "x"}], "tasks": [{"id": "t", "verifier": "echo", "tests": []}]}'
     )
 
-    submission = read(body)
+    batch = read(body)
 
-    assert submission.entries[0].task.verifier == "echo"
-    assert all(submission.documents.values())
+    assert batch.entries[0].task.verifier == "echo"
+    assert all(batch.documents.values())
 
 
 def test_a_task_that_came_along_wins_over_a_stored_one() -> None:
@@ -137,11 +137,11 @@ def test_a_task_that_came_along_wins_over_a_stored_one() -> None:
         b' "attempts": [{"task_id": "t", "completion": ""}, {"task_id": "u", "completion": ""}]}'
     )
 
-    submission = read(body, stored)
+    batch = read(body, stored)
 
-    assert submission.entries[0].task.key != "key-t"
-    assert submission.entries[1].task == stored["u"]
-    assert submission.documents["key-u"] == b""
+    assert batch.entries[0].task.key != "key-t"
+    assert batch.entries[1].task == stored["u"]
+    assert batch.documents["key-u"] == b""
 
 
 def test_labels_count_per_task() -> None:
@@ -150,6 +150,6 @@ def test_labels_count_per_task() -> None:
     attempts[2]["attempt"] = "9"
     stored = {name: TaskRef(name, name, "c", "echo") for name in "ab"}
 
-    submission = read(json.dumps({"attempts": attempts}).encode(), stored)
+    batch = read(json.dumps({"attempts": attempts}).encode(), stored)
 
-    assert [entry.label for entry in submission.entries] == ["0", "0", "9", "2"]
+    assert [entry.label for entry in batch.entries] == ["0", "0", "9", "2"]
