@@ -81,6 +81,7 @@ class Jail:
             self._control = None
         if self._group is not None:
             self._group.remove()
+            self._group = None
         self.launches = 0
 
     def _open(self) -> socket.socket:
