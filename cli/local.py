@@ -12,6 +12,7 @@ from assay.schema import Attempt, BatchOptions, Result, TaskBase
 from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken, Evaluator
 from assay.verifiers.registry import Registry, parse
+from assay.verifiers.requirements import missing_modules
 from assay.verifiers.results import Place, build_result
 
 
@@ -106,6 +107,13 @@ def _parse_tasks(registry: Registry, documents: Sequence[Document]) -> Mapping[s
     for number, document in enumerate(documents):
         path = f"tasks[{number}]"
         task = registry.parse_task(document, path=path)
+        missing = missing_modules(task.requires)
+        if missing:
+            raise InvalidRequest(
+                f"the task requires {', '.join(missing)}, which this Python does not have",
+                path=f"{path}.requires",
+                fix="install it, or score through a service whose workers have it",
+            )
         if tasks.setdefault(task.id, task) != task:
             raise InvalidRequest(
                 f"another task with the id {task.id!r} has other content",

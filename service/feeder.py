@@ -1,6 +1,5 @@
 """Keeps a worker's waiting room filled: claims chunks, drops what has a result or is too late, types the tasks."""
 
-import importlib.util
 import logging
 import threading
 import time
@@ -17,6 +16,7 @@ from assay.service.recorder import Finished, Recorder
 from assay.service.recording import to_line, unjudged
 from assay.service.task_cache import TaskCache, Unreadable
 from assay.service.waiting_room import Held, WaitingRoom, Work, is_late
+from assay.verifiers.requirements import missing_modules
 
 log = logging.getLogger(__name__)
 
@@ -151,18 +151,9 @@ class Feeder:
         return self._lanes
 
     def _has_module(self, name: str) -> bool:
-        top = name.partition(".")[0]
-        if top not in self._known_modules:
-            self._known_modules[top] = _can_find(top)
-        return self._known_modules[top]
-
-
-def _can_find(module: str) -> bool:
-    """Say whether a top-level module could be imported, without importing it."""
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
+        if name not in self._known_modules:
+            self._known_modules[name] = not missing_modules([name])
+        return self._known_modules[name]
 
 
 def _is_set(bitmap: bytes, index: int) -> bool:

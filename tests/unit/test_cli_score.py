@@ -135,6 +135,14 @@ def test_completions_of_a_data_set_keep_only_our_fields(tmp_path: Path) -> None:
     assert batch.attempts == ({"task_id": "T/0", "completion": "c", "attempt": 3},)
 
 
+def test_a_task_that_requires_what_is_not_here_is_refused(scorer: Scorer) -> None:
+    """Judged without the module its completions would only look wrong."""
+    with pytest.raises(InvalidRequest, match="no_such_module") as caught:
+        score(scorer, [{"id": "a", "requires": ["json", "no_such_module.inner"]}], [])
+
+    assert caught.value.path == "tasks[0].requires"
+
+
 def test_results_are_in_input_order_with_seq_of_completion(scorer: Scorer) -> None:
     """`index` follows the input, `seq` numbers the results without gaps."""
     results = score(scorer, [{"id": "t"}], [{"id": "t", "completion": "right"} for _ in range(20)])
