@@ -46,6 +46,10 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score, write result lines and a summary; return the exit status."""
     settings = settings_from(arguments)
+    if arguments.url is not None and (arguments.insecure or arguments.slots is not None):
+        raise InvalidRequest(
+            "--insecure and --slots are for attempts that run here", path="--url", fix="set them where the service runs"
+        )
     batch = read_batch(arguments.tasks, arguments.attempts, arguments.format)
     if not batch.attempts:
         raise InvalidRequest("there are no attempts", path=str(arguments.attempts or arguments.tasks), fix="add some")

@@ -65,6 +65,13 @@ def test_a_worker_needs_a_redis(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert "ASSAY_REDIS_URL" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", [["--insecure"], ["--slots", "2"]])
+def test_options_of_the_sandbox_are_refused_beside_a_url(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """What could not take effect is not accepted."""
+    assert main(["score", str(CASES / "worked-example" / "task.json"), "--url", "http://x", *option]) == Exit.REFUSED
+    assert "--url" in capsys.readouterr().err
+
+
 def test_options_win_over_the_environment_and_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Command line, then ASSAY_* variables, then the file."""
     file = tmp_path / "assay.toml"
