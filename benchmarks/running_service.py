@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,11 +68,9 @@ def _free_port() -> int:
 def _wait_ready(url: str, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline and process.poll() is None:
-        try:
+        with suppress(httpx.TransportError):  # not listening yet
             if httpx.get(f"{url}/readyz").is_success:
                 return
-        except httpx.TransportError:
-            pass  # not listening yet
         time.sleep(0.05)
     raise SystemExit("the service did not become ready")
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
 from assay.service.assembly import Assembler
@@ -33,11 +34,9 @@ def spawn(module: str, orders: Orders, *, pass_fds: Sequence[int] = ()) -> subpr
         start_new_session=True,  # Ctrl-C is for the parent, which ends its children in order
     )
     assert process.stdin is not None
-    try:
+    with suppress(BrokenPipeError):  # it ended at once: whoever waits for it learns how
         process.stdin.write(_pack(orders))
         process.stdin.close()
-    except BrokenPipeError:
-        pass  # it ended at once: whoever waits for it learns how
     return process
 
 
