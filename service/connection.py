@@ -60,7 +60,7 @@ class Connection:
         """
         with translated(), self.client.pipeline(transaction=True) as pipeline:
             while True:
-                pipeline.watch(key)  # type: ignore[no-untyped-call]
+                pipeline.watch(key)  # type: ignore[no-untyped-call]  # redis types it not
                 value: Any = pipeline.get(key)  # immediate while watching
                 pipeline.multi()
                 built = build(value, pipeline)
@@ -75,7 +75,7 @@ class Connection:
     @contextmanager
     def listening(self, *channels: str) -> Iterator[PubSub]:
         """Subscribe to channels for the duration of the block."""
-        pubsub: PubSub = self.client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+        pubsub: PubSub = self.client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]  # nor this
         try:
             with translated():
                 pubsub.subscribe(*channels)

@@ -19,7 +19,7 @@ LINE = Lane(interactive=True, priority=0)
 
 
 @pytest.fixture(scope="module")
-def redis(redis_binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateRedis]:  # noqa: ARG001
+def redis(redis_binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateRedis]:  # noqa: ARG001 - skip
     """A private Redis for this file."""
     folder = tmp_path_factory.mktemp("redis")
     folder.joinpath("data").mkdir()
@@ -190,7 +190,7 @@ def test_lanes_with_needs_are_apart(connection: Connection, queue: ChunkQueue) -
     assert claimed.lane == needy
 
 
-def test_a_short_socket_path_is_used_for_a_long_folder(redis_binary: str, tmp_path: Path) -> None:  # noqa: ARG001
+def test_a_short_socket_path_is_used_for_a_long_folder(redis_binary: str, tmp_path: Path) -> None:  # noqa: ARG001 - skip
     """A data folder whose path is too long for a socket still works."""
     folder = tmp_path / ("x" * 120)
     folder.mkdir()

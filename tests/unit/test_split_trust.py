@@ -104,7 +104,7 @@ def test_a_handle_never_equals_plain_data(load: Load) -> None:
 
     assert not liar == 5  # noqa: SIM201 - both operators are the point
     assert liar != 5
-    assert not 5 == liar  # noqa: SIM201, SIM300
+    assert not 5 == liar  # noqa: SIM201, SIM300 - and so is their order
     assert liar not in [1, 2]
     assert [liar] != [5]
     assert {5: "v"}.get(liar) is None
@@ -220,15 +220,15 @@ def test_library_assertions_fail_for_liars(load: Load, name: str) -> None:
     liar = getattr(load(LIARS), name)()
     case = unittest.TestCase()
 
-    assert not pytest.approx(5) == liar  # noqa: SIM201
-    assert not liar == pytest.approx(5)  # noqa: SIM201
+    assert not pytest.approx(5) == liar  # noqa: SIM201 - __eq__ is the point
+    assert not liar == pytest.approx(5)  # noqa: SIM201 - and from the other side
     for attempt in (
-        lambda: case.assertEqual(liar, 5),  # noqa: PT009
-        lambda: case.assertAlmostEqual(liar, 5),  # noqa: PT009
-        lambda: case.assertIn(5, liar),  # noqa: PT009
-        lambda: case.assertListEqual(liar, [1]),  # noqa: PT009
-        lambda: case.assertLess(liar, 5),  # noqa: PT009
-        lambda: case.assertTrue(math.isclose(liar, 5)),  # noqa: PT009
+        lambda: case.assertEqual(liar, 5),  # noqa: PT009 - its own comparison
+        lambda: case.assertAlmostEqual(liar, 5),  # noqa: PT009 - its own comparison
+        lambda: case.assertIn(5, liar),  # noqa: PT009 - its own comparison
+        lambda: case.assertListEqual(liar, [1]),  # noqa: PT009 - its own comparison
+        lambda: case.assertLess(liar, 5),  # noqa: PT009 - its own comparison
+        lambda: case.assertTrue(math.isclose(liar, 5)),  # noqa: PT009 - its own comparison
     ):
         with pytest.raises((AssertionError, TypeError)):
             attempt()
