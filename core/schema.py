@@ -33,7 +33,7 @@ class Scoring(StrEnum):
 
 
 class Limits(Wire):
-    """Resource limits; MB = 2^20 bytes. The first eight hold per test, the last three per attempt."""
+    """Resource limits; MB = 2^20 bytes. The first seven hold per test, the last three per attempt."""
 
     wall_s: float = Field(10.0, gt=0, le=3600)
     """Wall-clock seconds of run time per test; queueing, start-up and crossings do not count."""
