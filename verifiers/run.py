@@ -1,11 +1,11 @@
 """The verifier `run`: plain execution of a program, judged by its exit code and, where given, its output."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, model_validator
 
 from assay.sandboxes.interface import Slot
-from assay.schema import TaskBase, Verdict
+from assay.schema import Scoring, TaskBase, Verdict
 from assay.verifiers.comparison import parse_comparison
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.python_task import ComparisonText, Dotted, FenceRule
@@ -27,6 +27,14 @@ class RunTask(TaskBase):
     compare: ComparisonText = "trailing_whitespace"
     forbid: tuple[Dotted, ...] = ()
     fence: FenceRule = FenceRule.OPTIONAL
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if self.stdout is None and "compare" in self.model_fields_set:
+            raise ValueError("compare goes with stdout only")
+        if self.scoring is Scoring.WEIGHTED:
+            raise ValueError("scoring 'weighted' needs several tests, and this is one")
+        return self
 
 
 class RunVerifier:
