@@ -33,8 +33,8 @@ class Launch:
     """What to run: `program` is a module path with a `main`; `fds` become descriptors 3, 4, … of the child.
 
     `stdin` is written to the child's standard input and closed; None gives an empty one.
-    `flavour` names the warm interpreter (`bare`, `numeric`, `pytest`). `network` gives it a network namespace with a loopback
-    of its own; without it no inet socket can be made, which is about 1 ms cheaper.
+    `flavour` names the warm interpreter (`bare`, `numeric`, `pytest`). `network` gives it a network namespace with a
+    loopback of its own; without it no inet socket can be made, which is about 1 ms cheaper.
     """
 
     role: Role
