@@ -9,10 +9,14 @@ import httpx
 
 from assay.clients import calls
 from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Task, VerifierInfo
-from assay.clients.client import LIMITS, TIMEOUT
+from assay.clients.client import TIMEOUT
 from assay.clients.following import Following
 from assay.clients.retries import RetryPolicy, Tries
 from assay.schema import BatchOptions, Result
+
+_AT_ONCE = 64
+"""Calls under way at once; more wait here, because httpx looks at every connection for every waiting request."""
+_UNLIMITED = httpx.Limits(max_connections=None, max_keepalive_connections=_AT_ONCE)
 
 
 class AsyncClient:
@@ -34,9 +38,10 @@ class AsyncClient:
     ) -> None:
         self._retry = retry or RetryPolicy()
         self._sleep = sleep
+        self._turns = asyncio.Semaphore(_AT_ONCE)
         headers = calls.authorization(api_key)
         self._http = httpx.AsyncClient(
-            base_url=base_url, headers=headers, timeout=TIMEOUT, limits=LIMITS, transport=transport
+            base_url=base_url, headers=headers, timeout=TIMEOUT, limits=_UNLIMITED, transport=transport
         )
 
     async def __aenter__(self) -> Self:
@@ -134,7 +139,8 @@ class AsyncClient:
         tries = Tries(self._retry)
         while True:
             try:
-                response = await self._http.send(self._request(call))
+                async with self._turns:
+                    response = await self._http.send(self._request(call))
             except httpx.TransportError as error:
                 pause_s = tries.after_error(f"{self._http.base_url}: {type(error).__name__}: {error}")
             else:
