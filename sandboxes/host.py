@@ -52,24 +52,23 @@ class Host:
         self._confinement = confinement
         self._isolated = confinement.filters is not None
         self._running: _Running | None = None
+        self._poll = select.poll()
 
     def serve(self) -> None:
         """Start, watch, kill and report children until the worker hangs up."""
+        control_fd = self._control.fileno()
+        self._poll.register(control_fd, select.POLLIN)
         while True:
-            timeout_ms = None
-            poll = select.poll()
-            poll.register(self._control.fileno(), select.POLLIN)
-            if self._running is not None:
-                poll.register(self._running.pidfd, select.POLLIN)
-                timeout_ms = max(0.0, self._running.next_look - time.monotonic()) * 1000
-            ready = {fd for fd, _ in poll.poll(timeout_ms)}
-            if self._running is not None and self._running.pidfd in ready:
-                self._report_exit()
-            elif self._control.fileno() in ready:
+            running = self._running
+            timeout_ms = None if running is None else max(0.0, running.next_look - time.monotonic()) * 1000
+            ready = [fd for fd, _ in self._poll.poll(timeout_ms)]
+            if running is not None and running.pidfd in ready:
+                self._report_exit(running)
+            elif control_fd in ready:
                 if not self._obey():
                     break
-            elif self._running is not None:
-                self._look()
+            elif running is not None:
+                self._look(running)
         self._kill()
 
     def _obey(self) -> bool:
@@ -79,7 +78,7 @@ class Host:
         (kind, *fields), fds = received
         try:
             if kind == "start":
-                self._start(wire.unpack_order(fields), fds)
+                self._start(Order(*fields), fds)
             elif self._running is not None and fields == [self._running.order.serial]:
                 self._kill()
         finally:
@@ -99,6 +98,7 @@ class Host:
         if pid == 0:
             self._become_child(order, fds)
         self._running = _Running(order, pid, os.pidfd_open(pid), time.monotonic() + _FIRST_LOOK_S)
+        self._poll.register(self._running.pidfd, select.POLLIN)
 
     def _become_child(self, order: Order, fds: list[int]) -> NoReturn:
         code = 255
@@ -117,11 +117,8 @@ class Host:
             _signal(-self._running.pid)
             _signal(self._running.pid)
 
-    def _look(self) -> None:
+    def _look(self, running: _Running) -> None:
         """Sample the child's tree, enforce its memory limit and tell the worker."""
-        running = self._running
-        if running is None:
-            return
         running.next_look = time.monotonic() + _LOOK_EVERY_S
         seen = sample_tree(None if self._isolated else running.pid, memory_limit_mb=running.order.memory_mb)
         running.peak_mb = max(running.peak_mb, seen.memory_mb)
@@ -130,12 +127,10 @@ class Host:
             self._kill()
         wire.send(self._control, ["usage", running.order.serial, seen.cpu_s, running.peak_mb, seen.starved_s])
 
-    def _report_exit(self) -> None:
+    def _report_exit(self, running: _Running) -> None:
         """The child's first process has ended: end and reap the rest of its tree, then tell the worker."""
-        running = self._running
-        if running is None:
-            return
         _, status, used = os.wait4(running.pid, 0)
+        self._poll.unregister(running.pidfd)
         os.close(running.pidfd)
         self._running = None
         cpu_s = used.ru_utime + used.ru_stime

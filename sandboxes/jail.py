@@ -45,7 +45,7 @@ class Jail:
             self._group.limit(order.memory_mb)
         self.launches += 1
         try:
-            wire.send(control, ["start", *wire.pack_order(order)], fds)
+            wire.send(control, ["start", *order], fds)
         except OSError as error:
             self.close()
             raise SandboxFault(f"the jail's host is gone: {error}") from error

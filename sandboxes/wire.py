@@ -7,8 +7,7 @@ Both ends are ours; nothing that a candidate wrote ever travels here.
 import array
 import socket
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
-from typing import Any  # msgpack values
+from typing import Any, NamedTuple  # Any: msgpack values
 
 import msgpack
 
@@ -16,8 +15,7 @@ _PACKET_BYTES = 65_536
 _DESCRIPTORS = 32
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """What a host is to start: see `interface.Launch`. `network` gives the child a loopback of its own."""
 
     serial: int
@@ -41,19 +39,12 @@ def send(sock: socket.socket, message: Sequence[object], fds: Sequence[int] = ()
 def receive(sock: socket.socket) -> tuple[list[Any], list[int]] | None:
     """Receive one message with its descriptors; None when the peer is gone."""
     room = socket.CMSG_SPACE(_DESCRIPTORS * array.array("i").itemsize)
-    data, ancillary, _, _ = sock.recvmsg(_PACKET_BYTES, room, socket.MSG_CMSG_CLOEXEC)
+    try:
+        data, ancillary, _, _ = sock.recvmsg(_PACKET_BYTES, room, socket.MSG_CMSG_CLOEXEC)
+    except ConnectionResetError:
+        return None  # it ended with something of ours unread
     fds = array.array("i")
     for level, kind, body in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(body[: len(body) - len(body) % fds.itemsize])
     return (msgpack.unpackb(data), list(fds)) if data else None
-
-
-def pack_order(order: Order) -> list[object]:
-    """Return `order` as message fields."""
-    return list(astuple(order))
-
-
-def unpack_order(fields: Sequence[Any]) -> Order:
-    """Return the order that `pack_order` packed."""
-    return Order(*fields)
