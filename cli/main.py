@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from assay import __version__
 from assay.cli import cases, check, demo, doctor, score, serve, verifiers, worker
 from assay.cli.exits import Exit
-from assay.errors import AssayError, InfraFault, RequestError
+from assay.errors import AssayError, InfraFault
 
 _COMMANDS = (serve, worker, score, check, cases, doctor, verifiers, demo)
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"assay: {error.name} is not installed (pip install 'assay[service]')", file=sys.stderr)
         return Exit.OUR_FAULT
     except AssayError as error:
-        print(f"assay: {explain(error)}", file=sys.stderr)
+        print(f"assay: {error}", file=sys.stderr)
         return Exit.OUR_FAULT if isinstance(error, InfraFault) else Exit.REFUSED
     return status
 
@@ -55,15 +55,6 @@ def build_parser() -> argparse.ArgumentParser:
     for module in _COMMANDS:
         module.add_parser(commands)
     return parser
-
-
-def explain(error: AssayError) -> str:
-    """Return one line that says what is wrong, where, and what to do."""
-    if not isinstance(error, RequestError):
-        return str(error)
-    where = f"{error.path}: " if error.path else ""
-    fix = f" ({error.fix})" if error.fix else ""
-    return f"{where}{error.detail}{fix}"
 
 
 def _forget_stdout() -> None:

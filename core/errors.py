@@ -36,6 +36,12 @@ class RequestError(AssayError):
         self.path = path
         self.fix = fix
 
+    def __str__(self) -> str:
+        """Say where, what is wrong, and what to do; `detail` is the middle of it alone."""
+        where = f"{self.path}: " if self.path else ""
+        fix = f" ({self.fix})" if self.fix else ""
+        return f"{where}{self.detail}{fix}"
+
 
 class InvalidRequest(RequestError):
     """Malformed, unknown or inconsistent input (422)."""
@@ -104,3 +110,8 @@ class SandboxFault(InfraFault):
 
 class ServiceUnavailable(InfraFault):
     """The service cannot be reached, or still failed after the client's retries; trying again later is safe."""
+
+
+def plain(message: str) -> str:
+    """Return the validation library's message in the words of JSON."""
+    return message.removeprefix("Value error, ").replace("valid tuple", "valid array")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from assay.errors import InvalidRequest
+from assay.errors import InvalidRequest, plain
 
 
 class Settings(BaseModel):
@@ -67,7 +67,7 @@ def _validate(values: Mapping[str, object]) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise InvalidRequest(f"setting {name}: {first['msg']}", path=name, fix=f"see ASSAY_{name.upper()}") from error
+        raise InvalidRequest(plain(first["msg"]), path=name, fix=f"see ASSAY_{name.upper()}") from error
 
 
 def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[str]:

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from assay import __version__
-from assay.errors import AssayError, InvalidRequest, Unauthorized
+from assay.errors import AssayError, InvalidRequest, Unauthorized, plain
 from assay.service import problems, spec
 from assay.service.parts import Parts
 from assay.service.problems import Problem
@@ -105,7 +105,7 @@ async def _on_validation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     path = json_path("", first["loc"][1:])
-    return _answer(problems.of_error(InvalidRequest(first["msg"], path=path, fix="correct the value")))
+    return _answer(problems.of_error(InvalidRequest(plain(first["msg"]), path=path, fix="correct the value")))
 
 
 async def _on_disconnect(_request: Request, _error: Exception) -> Response:

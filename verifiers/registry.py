@@ -5,7 +5,7 @@ from typing import Any, TypeVar  # Any: documents from callers are unparsed JSON
 
 from pydantic import BaseModel, ValidationError
 
-from assay.errors import InvalidRequest, NotFound
+from assay.errors import InvalidRequest, NotFound, plain
 from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
 
@@ -48,7 +48,8 @@ def parse(model: type[Model], document: Mapping[str, Any], *, path: str) -> Mode
         return model.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise InvalidRequest(first["msg"], path=json_path(path, first["loc"]), fix=_fix(first["type"])) from error
+        where = json_path(path, first["loc"])
+        raise InvalidRequest(plain(first["msg"]), path=where, fix=_fix(first["type"])) from error
 
 
 def json_path(root: str, location: Iterable[str | int]) -> str:
