@@ -1,11 +1,15 @@
 """`assay score`: scores files of attempts, here or through a service."""
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+
+import httpx
 
 from assay.canonical import dump_line
 from assay.cli.datasets import Dataset
@@ -15,14 +19,25 @@ from assay.cli.local import build_jobs, in_input_order, open_scorer
 from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
 from assay.cli.progress import Progress
 from assay.cli.tally import Tally
+from assay.clients import calls
 from assay.clients.client import Client
-from assay.errors import InvalidRequest
+from assay.clients.retries import RetryPolicy
+from assay.errors import AssayError, InvalidRequest
 from assay.schema import BatchOptions, Result
 from assay.settings import Settings
 
 _ABOUT = """Score attempts. Files hold a JSON object, an array or JSON lines, plain or gzipped.
 Result lines are in input order. Without ATTEMPTS every task's gold is scored.
 Exit status 1 if an attempt has no reward, 3 if that is this side's fault."""
+
+
+_CANCEL_TIMEOUT = httpx.Timeout(2.0)
+
+
+@dataclass(frozen=True)
+class _Service:
+    url: str
+    retry: RetryPolicy
 
 
 def add_parser(commands: Commands) -> None:
@@ -39,6 +54,12 @@ def add_parser(commands: Commands) -> None:
         help="the files are a known data set: humaneval, mbpp",
     )
     parser.add_argument("--url", metavar="URL", help="score through this service (key: first of ASSAY_API_KEYS)")
+    parser.add_argument(
+        "--patience",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"how long to try to reach the service at --url; default: {RetryPolicy().patience_s:g}",
+    )
     parser.add_argument("--keep-output", action="store_true", help="keep captured output of passed attempts too")
     add_sandbox_options(parser)
 
@@ -50,12 +71,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidRequest(
             "--insecure and --slots are for attempts that run here", path="--url", fix="set them where the service runs"
         )
+    if arguments.url is None and arguments.patience is not None:
+        raise InvalidRequest("there is no service to wait for", path="--patience", fix="name one with --url")
+    service = None if arguments.url is None else _Service(calls.service_url(arguments.url), _retry(arguments.patience))
     batch = read_batch(arguments.tasks, arguments.attempts, arguments.format)
     if not batch.attempts:
         raise InvalidRequest("there are no attempts", path=str(arguments.attempts or arguments.tasks), fix="add some")
     options = BatchOptions(keep_output=arguments.keep_output)
     tally = Tally()
-    with _results(batch, options, settings, arguments.url) as results, _output(arguments.output) as out:
+    with _results(batch, options, settings, service) as results, _output(arguments.output) as out:
         for result in in_input_order(_counted(results, tally, len(batch.attempts))):
             out.write(dump_line(result.model_dump(mode="json")) + "\n")
             out.flush()
@@ -72,8 +96,10 @@ def exit_status(tally: Tally) -> Exit:
 
 
 @contextmanager
-def _results(batch: Batch, options: BatchOptions, settings: Settings, url: str | None) -> Iterator[Iterator[Result]]:
-    if url is None:
+def _results(
+    batch: Batch, options: BatchOptions, settings: Settings, service: _Service | None
+) -> Iterator[Iterator[Result]]:
+    if service is None:
         with open_scorer(settings) as scorer:
             results = scorer.score(build_jobs(scorer.registry, batch), options)
             try:
@@ -82,7 +108,7 @@ def _results(batch: Batch, options: BatchOptions, settings: Settings, url: str |
                 results.close()
         return
     key = settings.api_keys[0].get_secret_value() if settings.api_keys else None
-    with Client(url, api_key=key) as client:
+    with Client(service.url, api_key=key, retry=service.retry) as client:
         accepted = client.submit(batch.tasks, batch.attempts, options=options)
         finished = False
         try:
@@ -90,7 +116,27 @@ def _results(batch: Batch, options: BatchOptions, settings: Settings, url: str |
             finished = True
         finally:
             if not finished:
-                client.cancel(accepted.batch_id)
+                _cancel(service.url, key, accepted.batch_id)
+
+
+def _cancel(url: str, key: str | None, batch_id: str) -> None:
+    """Try once, and not for long: whoever pressed Ctrl-C does not want to wait."""
+    with Client(url, api_key=key, retry=RetryPolicy(patience_s=0.0), timeout=_CANCEL_TIMEOUT) as client:
+        try:
+            client.cancel(batch_id)
+        except AssayError as error:
+            print(f"assay: batch {batch_id} was not cancelled: {error}", file=sys.stderr)
+
+
+def _retry(patience_s: float | None) -> RetryPolicy:
+    return RetryPolicy() if patience_s is None else RetryPolicy(patience_s=patience_s)
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds at or above 0")
+    return value
 
 
 def _counted(results: Iterator[Result], tally: Tally, total: int) -> Iterator[Result]:

@@ -11,7 +11,7 @@ from assay.clients import calls
 from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Task, VerifierInfo
 from assay.clients.client import TIMEOUT
 from assay.clients.following import Following
-from assay.clients.retries import RetryPolicy, Tries
+from assay.clients.retries import Outage, RetryPolicy, Tries
 from assay.schema import BatchOptions, Result
 
 _AT_ONCE = 64
@@ -24,7 +24,7 @@ class AsyncClient:
 
     Connection errors and the statuses 429, 502, 503 and 504 are retried within `retry.patience_s`; nothing
     that a retry repeats is counted twice. Raises RequestError (and its branch) for what the service refuses,
-    and ServiceUnavailable when it cannot be reached for longer than that.
+    and ServiceUnavailable when it cannot be reached for longer than that; a warning is logged when that begins.
     """
 
     def __init__(
@@ -34,14 +34,17 @@ class AsyncClient:
         api_key: str | None = None,
         retry: RetryPolicy | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        timeout: httpx.Timeout = TIMEOUT,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        url = calls.service_url(base_url)
         self._retry = retry or RetryPolicy()
+        self._outage = Outage(url, self._retry.patience_s)
         self._sleep = sleep
         self._turns = asyncio.Semaphore(_AT_ONCE)
         headers = calls.authorization(api_key)
         self._http = httpx.AsyncClient(
-            base_url=base_url, headers=headers, timeout=TIMEOUT, limits=_UNLIMITED, transport=transport
+            base_url=url, headers=headers, timeout=timeout, limits=_UNLIMITED, transport=transport
         )
 
     async def __aenter__(self) -> Self:
@@ -83,6 +86,7 @@ class AsyncClient:
                 problem = "the stream ended before the batch was complete"
             except httpx.TransportError as error:
                 problem = f"{type(error).__name__}: {error}"
+                self._outage.begin(problem)
             if following.is_complete((await self.status(batch_id)).total):
                 return
             await self._sleep(tries.after_error(problem))
@@ -142,8 +146,11 @@ class AsyncClient:
                 async with self._turns:
                     response = await self._http.send(self._request(call))
             except httpx.TransportError as error:
-                pause_s = tries.after_error(f"{self._http.base_url}: {type(error).__name__}: {error}")
+                problem = f"{type(error).__name__}: {error}"
+                self._outage.begin(problem)
+                pause_s = tries.after_error(f"{self._http.base_url}: {problem}")
             else:
+                self._outage.end()
                 if response.is_success:
                     return response.content
                 pause_s = tries.after_answer(response.status_code, response.headers, response.content)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar  # Any: task documents belong to verifiers, which a client does not know
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -188,6 +188,18 @@ def refusal(status_code: int, body: bytes, retry_after: str | None) -> AssayErro
         kind = _REFUSALS.get(status_code, RequestError)
         return kind(detail, path=str(problem.get("path") or ""), fix=str(problem.get("fix") or ""))
     return ServiceUnavailable(f"the service answered {status_code}: {detail}")
+
+
+def service_url(text: str) -> str:
+    """Return the address of a service. Raises InvalidRequest unless it is one of http or https."""
+    try:
+        parts = urlsplit(text)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # what stands where the port should is none, or a bracket is open
+        is_usable = False
+    if not is_usable:
+        raise InvalidRequest(f"{text!r} is not the address of a service", fix="write it as http://HOST:PORT")
+    return text
 
 
 def _problem(body: bytes) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ import httpx
 from assay.clients import calls
 from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Task, VerifierInfo
 from assay.clients.following import Following
-from assay.clients.retries import RetryPolicy, Tries
+from assay.clients.retries import Outage, RetryPolicy, Tries
 from assay.schema import BatchOptions, Result
 
 TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=300.0, pool=None)
@@ -26,7 +26,7 @@ class Client:
 
     Connection errors and the statuses 429, 502, 503 and 504 are retried within `retry.patience_s`; nothing
     that a retry repeats is counted twice. Raises RequestError (and its branch) for what the service refuses,
-    and ServiceUnavailable when it cannot be reached for longer than that.
+    and ServiceUnavailable when it cannot be reached for longer than that; a warning is logged when that begins.
     """
 
     def __init__(
@@ -36,14 +36,15 @@ class Client:
         api_key: str | None = None,
         retry: RetryPolicy | None = None,
         transport: httpx.BaseTransport | None = None,
+        timeout: httpx.Timeout = TIMEOUT,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        url = calls.service_url(base_url)
         self._retry = retry or RetryPolicy()
+        self._outage = Outage(url, self._retry.patience_s)
         self._sleep = sleep
         headers = calls.authorization(api_key)
-        self._http = httpx.Client(
-            base_url=base_url, headers=headers, timeout=TIMEOUT, limits=LIMITS, transport=transport
-        )
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, limits=LIMITS, transport=transport)
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +85,7 @@ class Client:
                 problem = "the stream ended before the batch was complete"
             except httpx.TransportError as error:
                 problem = f"{type(error).__name__}: {error}"
+                self._outage.begin(problem)
             if following.is_complete(self.status(batch_id).total):
                 return
             self._sleep(tries.after_error(problem))
@@ -141,8 +143,11 @@ class Client:
             try:
                 response = self._http.send(self._request(call))
             except httpx.TransportError as error:
-                pause_s = tries.after_error(f"{self._http.base_url}: {type(error).__name__}: {error}")
+                problem = f"{type(error).__name__}: {error}"
+                self._outage.begin(problem)
+                pause_s = tries.after_error(f"{self._http.base_url}: {problem}")
             else:
+                self._outage.end()
                 if response.is_success:
                     return response.content
                 pause_s = tries.after_answer(response.status_code, response.headers, response.content)

@@ -1,5 +1,6 @@
 """When a client tries again, and after how long: decisions without I/O, shared by both clients."""
 
+import logging
 import math
 import random
 import time
@@ -8,6 +9,8 @@ from dataclasses import dataclass
 
 from assay.clients.calls import refusal
 from assay.errors import AssayError, ServiceUnavailable
+
+log = logging.getLogger(__name__)
 
 _RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 _LONGEST_RETRY_AFTER_S = 60.0
@@ -29,6 +32,25 @@ class RetryPolicy:
         ceiling = min(self.longest_s, self.first_s * 2 ** min(failures - 1, 30))
         pause = at_least_s + ceiling * (0.5 + luck / 2)
         return pause if waited_s + pause <= self.patience_s else None
+
+
+class Outage:
+    """Warns once when a service cannot be reached, and again only after it has answered meanwhile."""
+
+    def __init__(self, url: str, patience_s: float) -> None:
+        self._url = url
+        self._patience_s = patience_s
+        self._is_known = False
+
+    def begin(self, reason: str) -> None:
+        """The service could not be reached."""
+        if not self._is_known and self._patience_s > 0:
+            log.warning("cannot reach %s: %s; trying for %g s", self._url, reason, self._patience_s)
+        self._is_known = True
+
+    def end(self) -> None:
+        """The service has answered."""
+        self._is_known = False
 
 
 class Tries:

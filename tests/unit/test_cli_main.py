@@ -8,9 +8,9 @@ from assay.cli.demo import WORKED_EXAMPLE, advantage_lines
 from assay.cli.doctor import finding_lines
 from assay.cli.exits import Exit
 from assay.cli.inputs import read_batch
-from assay.cli.main import build_parser, explain, main
+from assay.cli.main import build_parser, main
 from assay.cli.options import settings_from
-from assay.errors import InvalidRequest, SandboxFault
+from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.sandboxes.probe import Finding
 from assay.schema import Attempt, BatchOptions, TaskBase, Verdict
@@ -51,10 +51,13 @@ def test_a_refusal_is_one_line_with_place_and_fix(tmp_path: Path, capsys: pytest
     assert "check the path" in line
 
 
-def test_faults_are_explained_with_path_and_fix() -> None:
-    """A refusal shows path and fix, any other fault its message."""
-    assert explain(InvalidRequest("bad", path="tasks[0]", fix="mend it")) == "tasks[0]: bad (mend it)"
-    assert explain(SandboxFault("no jail")) == "no jail"
+def test_a_refusal_reads_as_place_detail_and_fix() -> None:
+    """The text of a refusal shows path and fix where there are any; `detail` stays without them."""
+    refusal = InvalidRequest("bad", path="tasks[0]", fix="mend it")
+
+    assert str(refusal) == "tasks[0]: bad (mend it)"
+    assert refusal.detail == "bad"
+    assert str(InvalidRequest("bad")) == "bad"
 
 
 def test_a_worker_needs_a_redis(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,3 +141,15 @@ def test_findings_come_with_their_fix() -> None:
         ["MISSING", "jail:", "no", "namespaces"],
         ["->", "allow", "unshare"],
     ]
+
+
+def test_an_address_without_a_scheme_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--url localhost:8700` ends with status 2 and says how to write it."""
+    assert main(["score", str(CASES / "worked-example" / "task.json"), "--url", "localhost:8700"]) == Exit.REFUSED
+    assert "http://HOST:PORT" in capsys.readouterr().err
+
+
+def test_patience_needs_a_url(capsys: pytest.CaptureFixture[str]) -> None:
+    """What could not take effect is not accepted."""
+    assert main(["score", str(CASES / "worked-example" / "task.json"), "--patience", "3"]) == Exit.REFUSED
+    assert "--url" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, read_batch, read_objects
 from assay.cli.local import Scorer, build_jobs, in_input_order
 from assay.cli.progress import Progress
-from assay.cli.score import exit_status
+from assay.cli.score import _cancel, exit_status
 from assay.cli.tally import Tally
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
@@ -322,3 +323,13 @@ def test_check_tells_broken_from_undecided() -> None:
     assert check.exit_status({Standing.SPLIT: 3, Standing.NO_GOLD: 2}) == Exit.OK
     assert check.exit_status({Standing.BROKEN: 1}) == Exit.FOUND_FAULTS
     assert check.exit_status({Standing.BROKEN: 1, Standing.UNDECIDED: 1}) == Exit.OUR_FAULT
+
+
+def test_an_interrupted_score_cancels_once_and_never_retries(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the service is gone, giving up a batch is one failed try and a line that says so."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    _cancel(url, None, "b1")
+
+    assert "batch b1 was not cancelled" in capsys.readouterr().err

@@ -388,3 +388,24 @@ def test_stored_tasks_are_put_under_their_id() -> None:
     call = calls.store_task({"id": "a b/c"})
 
     assert (call.method, call.path) == ("PUT", "/v1/tasks/a%20b%2Fc")
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8700", "127.0.0.1:8700", "ftp://x", "http://", "http://x:port", "http://[::1", ""]
+)
+def test_an_address_without_http_is_refused_at_once(url: str) -> None:
+    """What no service can be reached by is refused before anything is sent, with how to write it."""
+    for kind in (Client, AsyncClient):
+        with pytest.raises(InvalidRequest, match="http://HOST:PORT"):
+            kind(url)
+
+
+def test_an_outage_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The first failure to connect says which service, why, and for how long it is tried."""
+    service = FakeService(httpx.ConnectError("refused"), httpx.ConnectError("refused"), accepted())
+
+    service.client(retry=RetryPolicy(patience_s=60)).submit([], [])
+
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        f"cannot reach {URL}: ConnectError: refused; trying for 60 s"
+    ]
