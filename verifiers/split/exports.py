@@ -25,6 +25,7 @@ from assay.verifiers.split.wire import ProtocolError
 _NEVER = (types.ModuleType, types.FrameType, types.CodeType, types.TracebackType)
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 _STREAMS = (io.StringIO, io.BytesIO, random.Random, type(functools.cmp_to_key(max)))
+_OF_MOCKS = ("configure_mock", "attach_mock", "mock_add_spec", "reset_mock", "assert")  # the tests' ways to use them
 _ADVANCES = frozenset({"send", "throw", "close"})
 _INNARDS = ("gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
 _CALLS = frozenset({"__call__"})
@@ -152,6 +153,8 @@ def _attribute(operation: str, obj: Any, name: Any, *value: Any) -> Any:
     if not is_own(cls) and not (operation == "getattr" and _is_stream(cls)):
         raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")
     if operation == "getattr":
+        if name.startswith(_OF_MOCKS) and not is_own(cls) and cls not in _STREAMS:
+            raise AttributeError(f"{name!r} of a {cls.__name__} is not for the completion")
         return _shown(getattr(obj, name))
     if callable(inspect.getattr_static(cls, name, None)) or isinstance(obj, type):
         raise AttributeError(f"{name!r} of a {cls.__name__} cannot be replaced from here")
