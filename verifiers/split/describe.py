@@ -30,7 +30,7 @@ class ClassClaim:
     root: str
     """`object`, a plain builtin base, or the nearest builtin exception."""
     parents: list[type]
-    """Its direct bases, as far as they are themselves the candidate's."""
+    """Its direct bases, as far as they are themselves the candidate's, or builtin exceptions."""
     special: list[str]
     methods: list[str]
     fields: list[str]
@@ -61,7 +61,7 @@ def claim_of(cls: type) -> list[Any]:
     """Describe a class, as the parts of a `ClassClaim`."""
     base = stored_as(cls)
     special, methods = _attributes(cls, base)
-    parents = [parent for parent in cls.__bases__ if not names.is_library(str(parent.__module__))]
+    parents = [parent for parent in cls.__bases__ if _is_told(parent)]
     root = nearest_builtin(cls).__name__ if base is BaseException else base.__name__
     doc = cls.__doc__ if type(cls.__doc__) is str else None
     return [
@@ -69,6 +69,12 @@ def claim_of(cls: type) -> list[Any]:
         list(getattr(cls, "__dataclass_fields__", ())), _compares_fields(cls),
         [base.__name__ for base in cls.__mro__ if base.__module__ == "collections.abc"], doc,
     ]  # fmt: skip
+
+
+def _is_told(parent: type) -> bool:
+    if issubclass(parent, Exception) and vars(builtins).get(parent.__name__) is parent:
+        return True
+    return not names.is_library(str(parent.__module__))
 
 
 def nearest_builtin(cls: type) -> type:

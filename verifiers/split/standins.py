@@ -198,9 +198,8 @@ class Standins:
             type.__setattr__(old, "_assay_link", (self._link, handle))
             return old
         namespace = self._namespace(handle, claim, root)
-        parents = tuple(cls for cls in claim.parents if isinstance(cls, RemoteClass) and issubclass(cls, root))
         try:
-            made = RemoteClass(claim.name, parents or (root,), namespace)
+            made = RemoteClass(claim.name, _bases(claim, root), namespace)
         except TypeError:  # bases that do not go together
             made = RemoteClass(claim.name, (root,), namespace)
         for name in set(claim.abstract) & _ABSTRACT:
@@ -245,6 +244,13 @@ def _root(claim: ClassClaim) -> type:
     if not isinstance(found, type) or not issubclass(found, BaseException):
         raise ProtocolError("a class with an unknown root")
     return found if issubclass(found, (Exception, SystemExit)) else Exception
+
+
+def _bases(claim: ClassClaim, root: type) -> tuple[type, ...]:
+    if not issubclass(root, BaseException):
+        return tuple(cls for cls in claim.parents if isinstance(cls, RemoteClass) and issubclass(cls, root)) or (root,)
+    parents = tuple(cls for cls in claim.parents if issubclass(cls, Exception))
+    return parents if any(issubclass(cls, root) for cls in parents) else (*parents, root)
 
 
 def _plain_base(cls: Any) -> Any:
