@@ -4,7 +4,7 @@ from typing import Any  # arguments and results are of every type
 
 from assay.verifiers.split import trust
 from assay.verifiers.split.guests import signature_from
-from assay.verifiers.split.kinds import VISIBLE, Link, Standin, is_dunder, link_of, refuse_dunder
+from assay.verifiers.split.kinds import VISIBLE, Link, Standin, is_dunder, is_predicate, link_of, refuse_dunder
 from assay.verifiers.split.likeness import code_like
 
 
@@ -20,7 +20,7 @@ class MethodStub(Standin):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         trust.check_method(self.__self__, self._assay_name, args, kwargs)
         link, handle = link_of(self.__self__)
-        return link.method(handle, self._assay_name, args, kwargs)
+        return trust.derive(link.method(handle, self._assay_name, args, kwargs))
 
     @property
     def __name__(self) -> str:
@@ -102,7 +102,8 @@ class FunctionStub(Standin):
         link, handle = where(self)
         if name == "__qualname__":
             return link.claim_function(handle)[1]
-        if is_dunder(name) and name not in VISIBLE | {"__defaults__", "__kwdefaults__"}:
+        hidden = is_dunder(name) and name not in VISIBLE | {"__defaults__", "__kwdefaults__"}
+        if hidden or is_predicate(name):
             raise AttributeError(f"function {self.__name__!r} has no attribute {name!r}")
         return link.special("getattr", self, name)
 
@@ -121,6 +122,7 @@ class FunctionStub(Standin):
 
 
 setattr(FunctionStub, "__doc__", _told(3))  # noqa: B010 - of the instances, in place of the text above
+setattr(FunctionStub, "__annotations__", property(lambda self: self.__getattr__("__annotations__")))  # noqa: B010 - the same
 
 
 def where(stub: FunctionStub) -> tuple[Link, int]:

@@ -1,11 +1,20 @@
 """What makes a value a stand-in for something of the candidate's, and how to get from it to the conversation."""
 
+from enum import Enum
 from typing import Any, Protocol  # operands and results are of every type
 
 from assay.verifiers.split.wire import Ask
 
 VISIBLE = frozenset({"__wrapped__", "__annotations__", "__match_args__", "__members__", "__name__", "__qualname__"})
 """Double-underscore attributes that may be asked for; all others do not exist on a proxy."""
+
+_PREDICATES = frozenset(
+    {
+        "startswith", "endswith", "issubset", "issuperset", "isdisjoint", "intersection", "difference",
+        "symmetric_difference", "equals", "identical", "compare", "isin", "eq", "ne",
+    }
+)  # fmt: skip
+"""Methods of builtin or library types that compare with their argument."""
 
 
 class Link(Protocol):
@@ -78,7 +87,15 @@ class Standin:
 class ProxyObject(Standin):
     """Marks objects whose storage is in the candidate's process alone."""
 
-    __slots__ = ()
+    __slots__ = ("_assay_origin",)
+
+
+class Origin(Enum):
+    """Where a test has an object from: unmarked ones were got by name or returned by a function."""
+
+    MADE = "by calling its class"
+    RETURNED = "made by the test, and later returned by a method or an attribute"
+    RESULT = "from a method, an attribute or an operation"
 
 
 class StandinClass(type):
@@ -107,6 +124,11 @@ def link_of(obj: Any) -> tuple[Link, int]:
 def is_standin(value: object) -> bool:
     """Say whether `value` already is an object of the candidate's."""
     return isinstance(value, Standin) or isinstance(type(value), StandinClass)
+
+
+def is_predicate(name: str) -> bool:
+    """Say whether a method of this name compares with its argument."""
+    return name in _PREDICATES
 
 
 def is_dunder(name: str) -> bool:

@@ -18,6 +18,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any  # parts and values are of every type
 
 from assay.verifiers.split import arrays, names, networks, symbols
+from assay.verifiers.split.kinds import is_predicate
 from assay.verifiers.split.wire import Code, ProtocolError
 
 _FRACTION_BITS = 400_000  # reducing a fraction takes quadratic time
@@ -75,6 +76,18 @@ def _zone_info(key: str) -> dt.tzinfo:
     return ZoneInfo(key)
 
 
+def _is_poser(value: object) -> bool:
+    """Whether a namespace has what text or a set compares by."""
+    return type(value) is SimpleNamespace and any(map(is_predicate, vars(value)))
+
+
+def _namespace(attributes: dict[Any, Any]) -> SimpleNamespace:
+    made = SimpleNamespace(**attributes)
+    if _is_poser(made):
+        raise ProtocolError("a namespace that poses as text or a set")
+    return made
+
+
 def _pattern(text: str | bytes, flags: int) -> Any:
     if len(text) > _PATTERN_CHARS:
         raise ProtocolError("a regular expression out of bounds")
@@ -110,7 +123,7 @@ _FORMS: Mapping[str, _Form] = {
     "dict_keys": _Form(lambda v: [list(v)], lambda keys: dict.fromkeys(keys).keys(), (list,)),
     "dict_values": _Form(lambda v: [list(v)], lambda values: dict(enumerate(values)).values(), (list,)),
     "dict_items": _Form(lambda v: [list(v)], lambda items: dict(items).items(), (list,)),
-    "SimpleNamespace": _Form(lambda v: [vars(v)], lambda attributes: SimpleNamespace(**attributes), (dict,)),
+    "SimpleNamespace": _Form(lambda v: [vars(v)], _namespace, (dict,)),
     "mappingproxy": _Form(lambda v: [dict(v)], lambda value: MappingProxyType(value), (dict,)),
 }  # fmt: skip
 _FORM_TYPES: tuple[type, ...] = (
@@ -128,7 +141,7 @@ def encode(value: Any, pack: Pack) -> tuple[int, bytes] | None:
     if kind is int:
         return Code.INTEGER, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
     form = _FORM_OF.get(kind) or ("ZoneInfo" if _is_zone_info(kind) else None)
-    if form is not None and _has_plain_zone(value):
+    if form is not None and _has_plain_zone(value) and not _is_poser(value):
         return Code.STDLIB, pack([form, _FORMS[form].parts(value)])
     if kind is complex:
         return Code.COMPLEX, pack([value.real, value.imag])

@@ -10,7 +10,16 @@ from typing import Any  # operands and results are of every type
 
 from assay.verifiers.split import trust
 from assay.verifiers.split.functions import MethodStub
-from assay.verifiers.split.kinds import VISIBLE, Link, ProxyObject, StandinClass, is_dunder, link_of, refuse_dunder
+from assay.verifiers.split.kinds import (
+    VISIBLE,
+    Link,
+    ProxyObject,
+    StandinClass,
+    is_dunder,
+    is_predicate,
+    link_of,
+    refuse_dunder,
+)
 from assay.verifiers.split.operations import ARITHMETIC, CONVERSIONS, ITEMS, ORDERING
 
 
@@ -25,16 +34,22 @@ class RemoteClass(StandinClass):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         link, handle = target_of(cls)
-        return link.call(handle, args, kwargs)
+        return trust.construct(link.call(handle, args, kwargs))
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("_assay_") or (is_dunder(name) and name not in VISIBLE):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         link, _ = target_of(cls)
+        if is_predicate(name) and not trust.is_subject(cls):
+            raise AttributeError(f"{name} of {cls.__name__!r}, which is not plain data, is not trusted")
         found = link.special("getattr", cls, name)
         if isinstance(found, RemoteClass):
             found._assay_names.add(name)
         return found
+
+    @property
+    def __annotations__(cls) -> Any:  # type: ignore[override]  # as the candidate says
+        return target_of(cls)[0].special("getattr", cls, "__annotations__")
 
     def __setattr__(cls, name: str, value: Any) -> None:
         if name.startswith(("__", "_assay_", "_abc")):
@@ -123,25 +138,30 @@ def ask_attribute(obj: Any, name: str) -> Any:
             return trust.exact("__dict__", dict, link_of(obj)[0].special("vars", obj))
         raise AttributeError(f"{type(obj).__name__!r} object has no attribute {name!r}")
     link, _ = link_of(obj)
-    if name in type(obj)._assay_methods:
+    if name in type(obj)._assay_methods or (is_predicate(name) and not trust.is_subject(type(obj))):
         return MethodStub(obj, name)
-    return link.special("getattr", obj, name)
+    return trust.derive(link.special("getattr", obj, name))
 
 
 def _conversion(method: str, operation: str, result: type | None) -> Callable[..., Any]:
     def convert(self: Any) -> Any:
         value = link_of(self)[0].special(operation, self)
-        return value if result is None else trust.exact(method, result, value)
+        if result is not None:
+            return trust.exact(method, result, value)
+        return value if value is self else trust.derive(value)
 
     return convert
 
 
 def _arithmetic(operation: str, *, reflected: bool = False) -> Callable[..., Any]:
+    allowed = trust.may_match if operation in ("sub", "isub") else trust.may_absorb
+
     def compute(self: Any, other: Any, *more: Any) -> Any:
-        if not trust.may_absorb(self, other):
+        if not allowed(self, other):
             return NotImplemented
         operands = (other, self) if reflected else (self, other)
-        return link_of(self)[0].special(operation, *operands, *more)
+        value = link_of(self)[0].special(operation, *operands, *more)
+        return trust.derive(value) if trust.is_result(self) or trust.is_result(other) else value
 
     return compute
 
@@ -163,7 +183,7 @@ def _item(operation: str) -> Callable[..., Any]:
 
 
 def _contains(self: Any, item: Any) -> bool:
-    if trust.may_absorb(self, item):
+    if trust.may_contain(self, item):
         return trust.exact("__contains__", bool, link_of(self)[0].special("contains", self, item))
     return any(found is item or found == item for found in self)
 

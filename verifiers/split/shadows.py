@@ -80,7 +80,7 @@ def _arithmetic(name: str, ask: Callable[..., Any], base: type) -> Callable[...,
     plain = getattr(base, name, None)
 
     def compute(self: Any, *args: Any) -> Any:
-        if trust.is_subject(type(self)) or plain is None:
+        if plain is None or (trust.is_subject(type(self)) and all(trust.may_match(self, other) for other in args)):
             return ask(self, *args)
         return plain(self, *args)
 

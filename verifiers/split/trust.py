@@ -12,12 +12,9 @@ from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any, TypeVar  # operands are of every type
 
-from assay.verifiers.split.kinds import ProxyObject, StandinClass, is_standin, link_of
+from assay.verifiers.split.kinds import Origin, ProxyObject, StandinClass, is_predicate, is_standin, link_of
 
 Kind = TypeVar("Kind")
-
-_PREDICATES = frozenset({"startswith", "endswith", "issubset", "issuperset", "isdisjoint", "equals", "identical"})
-"""Methods of builtin or library types that compare with their argument."""
 
 
 class Sentinel:
@@ -56,10 +53,60 @@ def may_absorb(mine: Any, other: Any) -> bool:
     return is_subject(type(mine)) or is_standin(other)
 
 
+def may_match(mine: Any, other: Any) -> bool:
+    """Say whether `mine` may subtract or order `other`, which tells the candidate what a test expects.
+
+    What a method or an attribute returned is a result, even if it is of the class that the test works with:
+    `abs(Circle(2).area() - 12.57) < 0.01` cannot be won by an `area` that returns a circle.
+    """
+    return is_standin(other) or (is_subject(type(mine)) and _origin_of(mine) in (None, Origin.MADE))
+
+
+def may_contain(mine: Any, other: Any) -> bool:
+    """Say whether the candidate may tell if `other` is in `mine`; results only if the test itself made them before."""
+    return is_standin(other) or (is_subject(type(mine)) and not is_result(mine))
+
+
+def derive(value: Any) -> Any:
+    """Note that `value` is what a method, an attribute or an operation of a stand-in came to; return it."""
+    if _is_marked(value):
+        seen = _origin_of(value)
+        _mark(value, Origin.RETURNED if seen is Origin.MADE else seen or Origin.RESULT)
+    return value
+
+
+def construct(value: Any) -> Any:
+    """Note that the test made `value` by calling its class; return it."""
+    if _is_marked(value) and _origin_of(value) is None:
+        _mark(value, Origin.MADE)
+    return value
+
+
+def is_result(value: Any) -> bool:
+    """Say whether `value` came out of another of the candidate's objects, and was not made by the test before."""
+    return is_standin(value) and _origin_of(value) is Origin.RESULT
+
+
+def _is_marked(value: Any) -> bool:
+    return isinstance(type(value), StandinClass) and not isinstance(value, BaseException)
+
+
+def _mark(value: Any, origin: Origin) -> None:
+    object.__setattr__(value, "_assay_origin", origin)
+
+
+def _origin_of(value: Any) -> Origin | None:
+    try:
+        found: Origin = object.__getattribute__(value, "_assay_origin")
+    except AttributeError:
+        return None
+    return found
+
+
 def may_order(mine: Any, other: Any) -> bool:
     """Say whether the candidate may order `mine` and `other`."""
     cls = type(mine)
-    return is_subject(cls) or (cls._assay_compares_fields and type(other) is cls)
+    return (is_subject(cls) and may_match(mine, other)) or (cls._assay_compares_fields and type(other) is cls)
 
 
 def is_subject(cls: Any) -> bool:
@@ -80,7 +127,7 @@ def _is_class_name(name: str) -> bool:
 
 def check_method(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Refuse to ask an object of an unknown class whether it matches a plain value. Raises TypeError."""
-    if name not in _PREDICATES or is_subject(type(owner)):
+    if not is_predicate(name) or is_subject(type(owner)):
         return
     if any(not is_standin(value) for value in (*args, *kwargs.values())):
         raise TypeError(f"{name}() of a {type(owner).__name__}, which is not plain data, is not trusted")
