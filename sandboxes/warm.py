@@ -73,6 +73,7 @@ class Warm:
                 env=self._environment,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the worker, which ends its attempts in order
             )
         self._control = ours
         wire.send(ours, ["prepare", self._modules, self.isolated])

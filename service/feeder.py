@@ -80,7 +80,8 @@ class Feeder:
                     continue
             except ServiceUnavailable as error:
                 log.warning("feeder_lost_redis error=%s", error)
-            self._wake.wait(_LOOK_AGAIN_S)
+            if not self._stopping.is_set():  # else the wish to stop may have come just before the clearing
+                self._wake.wait(_LOOK_AGAIN_S)
 
     def _feed(self) -> bool:
         """Claim one chunk, if one is wanted and there; say whether it was. Raises ServiceUnavailable."""

@@ -51,9 +51,13 @@ class Hub:
 
     async def stop(self) -> None:
         """Stop listening and wake everybody."""
-        self._stopping.set()
+        self.release()
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
+
+    def release(self) -> None:
+        """Wake everybody for the last time: calls end with ServiceUnavailable, streams with what there is."""
+        self._stopping.set()
         for call in self._calls.values():
             if not call.answer.done():
                 call.answer.set_exception(ServiceUnavailable("the service is stopping; send the call again"))
@@ -69,6 +73,8 @@ class Hub:
         """Lend a future that gets all lines of a `score` call once they are there."""
         answer: asyncio.Future[list[bytes]] = asyncio.get_running_loop().create_future()
         self._calls[batch_id] = _Call(total, answer)
+        if self.is_stopping:
+            self.release()
         try:
             yield answer
         finally:

@@ -13,6 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
 
 import uvicorn
 
@@ -50,10 +52,11 @@ def serve(
 ) -> int:
     """Serve until SIGTERM or SIGINT; return the exit status. Call it from the main thread.
 
-    Raises InvalidRequest if it would be reachable from elsewhere without keys, InfraFault if something it
-    stands on cannot be started. `on_ready` gets the address once attempts are judged.
+    Raises InvalidRequest if it would be reachable from elsewhere without keys or cannot use its data folder,
+    InfraFault if something it stands on cannot be started. `on_ready` gets the address once attempts are judged.
     """
     check_exposure(settings)
+    _prepare_folder(settings.data_dir)
     _raise_file_limit()
     chosen = assembler or Assembler()
     with ExitStack() as stack:
@@ -74,7 +77,8 @@ def serve(
         upkeep.start()
         if not wishes:
             server.run(sockets=[listener])
-        return 1 if server.has_given_up else 0
+    log.info("stopped")
+    return 1 if server.has_given_up else 0
 
 
 @contextmanager
@@ -123,6 +127,7 @@ class _Server(uvicorn.Server):
             backlog=_BACKLOG,
         )
         super().__init__(config)
+        self._hub = parts.hub
         self._readiness = parts.readiness if parts.settings.workers else lambda: ""
         self._address = address
         self._on_ready = on_ready
@@ -133,6 +138,16 @@ class _Server(uvicorn.Server):
         """End with a failure."""
         self.has_given_up = True
         self.should_exit = True
+
+    def handle_exit(self, *_: object, **__: object) -> None:
+        """Want an end. A second Ctrl-C changes nothing: uvicorn would leave calls and workers behind."""
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what waits for results before uvicorn waits for it."""
+        log.info("stopping")
+        self._hub.release()
+        await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:
         """Called by uvicorn ten times a second."""
@@ -161,10 +176,24 @@ def _handling_signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
+def _prepare_folder(folder: Path) -> None:
+    """Make the data folder, and prove it writable before anything is started."""
+    try:
+        for one in (folder, folder / "redis", folder / "results"):
+            one.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=one):
+                pass
+    except OSError as error:
+        raise InvalidRequest(
+            f"cannot use the folder {folder}: {error.strerror}",
+            path="data_dir",
+            fix="choose another with --data-dir or ASSAY_DATA_DIR, or let this user write there",
+        ) from error
+
+
 def _start_redis(settings: Settings, stack: ExitStack) -> str:
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
     lock = _lock(settings)
     stack.callback(os.close, lock)
     private = PrivateRedis(settings.data_dir)
