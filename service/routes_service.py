@@ -16,11 +16,13 @@ def open_routes(parts: Parts) -> APIRouter:
     router = APIRouter(tags=["service"])
     page = files("assay.service").joinpath("dashboard.html").read_text(encoding="utf-8")
 
+    @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz", responses=spec.HEALTH)
     async def healthz() -> Response:
         """Say that the process answers."""
         return json_answer({"status": "ok"})
 
+    @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz", responses=spec.HEALTH)
     async def readyz() -> Response:
         """Say whether attempts are judged; 503 and the reason if not."""

@@ -106,6 +106,13 @@ def test_health_and_metrics(http: httpx.Client) -> None:
         assert name in metrics.text
 
 
+def test_health_answers_head_too(http: httpx.Client) -> None:
+    """Probes that ask for no body get the status alone."""
+    answers = [http.head(path) for path in ("/healthz", "/readyz")]
+
+    assert [(answer.status_code, answer.content) for answer in answers] == [(200, b"")] * 2
+
+
 def test_keys_guard_everything_but_health(data_dir: Path) -> None:
     """With keys set, requests need one of them; liveness, readiness and the empty dashboard do not."""
     settings = Settings(port=0, data_dir=data_dir, api_keys=("first", "second"), log_level="error")
