@@ -11,9 +11,10 @@ from assay.cli.datasets import Dataset
 from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, read_batch
 from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
-from assay.cli.tally import Tally
+from assay.cli.tally import Tally, counted
 from assay.clients.advantages import grpo, rewards_and_groups
 from assay.clients.client import Client
+from assay.errors import InvalidRequest
 from assay.schema import Result
 from assay.settings import override
 
@@ -46,7 +47,8 @@ WORKED_EXAMPLE = Batch(
 def add_parser(commands: Commands) -> None:
     """Add `demo` to the command line."""
     parser = add_command(commands, "demo", run, _ABOUT)
-    parser.add_argument("--humaneval", type=Path, metavar="FILE", help="HumanEval.jsonl.gz, scored if it exists")
+    parser.add_argument("--humaneval", type=Path, metavar="FILE", help="HumanEval.jsonl.gz, scored as well")
+    parser.add_argument("--humaneval-if-present", type=Path, metavar="FILE", help="the same, skipped where it is not")
     add_sandbox_options(parser)
 
 
@@ -55,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Here, not at the top: the service's libraries are an extra that the other commands do without.
     from assay.service.serve import embedded
 
+    humaneval = _humaneval(arguments.humaneval, arguments.humaneval_if_present)
     with TemporaryDirectory(prefix="assay-demo-") as folder:
         settings = override(
             settings_from(arguments),
@@ -63,10 +66,22 @@ def run(arguments: argparse.Namespace) -> int:
         with embedded(settings) as url, Client(url) as client:
             print(f"service: {url}")
             tally = _show_worked_example(client)
-            if arguments.humaneval is not None and arguments.humaneval.exists():
-                _show_humaneval(client, arguments.humaneval, tally)
+            if humaneval is not None:
+                _show_humaneval(client, humaneval, tally)
     print("service: stopped")
     return Exit.OUR_FAULT if tally.has_our_fault else Exit.OK
+
+
+def _humaneval(demanded: Path | None, offered: Path | None) -> Path | None:
+    """Return the file to score, if any. Raises InvalidRequest if it was demanded and is not there."""
+    if demanded is not None:
+        if not demanded.is_file():
+            raise InvalidRequest("no such file", path=str(demanded), fix="correct --humaneval")
+        return demanded
+    if offered is not None and not offered.is_file():
+        print(f"HumanEval: skipped, no file at {offered} (set HUMANEVAL=PATH)")
+        return None
+    return offered
 
 
 def advantage_lines(results: Sequence[Result]) -> list[str]:
@@ -107,4 +122,4 @@ def _show_humaneval(client: Client, path: Path, tally: Tally) -> None:
         tally.add(result)
     took_s = time.monotonic() - started
     print(*own.lines(), sep="\n")
-    print(f"{own.outcomes.total()} attempts in {took_s:.1f} s: {own.outcomes.total() / took_s:.0f} a second")
+    print(f"{counted(own.outcomes.total(), 'attempt')} in {took_s:.1f} s: {own.outcomes.total() / took_s:.0f} a second")
