@@ -42,18 +42,23 @@ class Tally:
         """Yield the summary, a line at a time."""
         rewards = [reward for group in self.groups.values() for reward in group.values() if reward is not None]
         mean = f"mean reward {sum(rewards) / len(rewards):.4f}" if rewards else "no rewards"
-        yield f"{self.outcomes.total()} attempts: {self.note or 'none'}; {mean}"
+        yield f"{counted(self.outcomes.total(), 'attempt')}: {self.note or 'none'}; {mean}"
         shown = sorted((name for name, group in self.groups.items() if len(group) > 1), key=self._place)
         for name in shown[:_GROUPS_SHOWN]:
             yield f"  group {name}: {_rewards_text(self.groups[name])}"
         if len(shown) > _GROUPS_SHOWN:
-            yield f"  and {len(shown) - _GROUPS_SHOWN} more groups"
+            yield f"  and {counted(len(shown) - _GROUPS_SHOWN, 'more group')}"
         if len(shown) < len(self.groups):
             lone = len(self.groups) - len(shown)
-            yield f"  {'and ' if shown else ''}{lone} {'group' if lone == 1 else 'groups'} of one attempt"
+            yield f"  {'and ' if shown else ''}{counted(lone, 'group')} of one attempt"
 
     def _place(self, name: str) -> int:
         return min(self.groups[name])
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 attempt`, `2 attempts`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _rewards_text(group: dict[int, float | None]) -> str:

@@ -66,7 +66,7 @@ def test_a_broken_task_is_told_and_the_rest_is_scored(assay: Assay, tmp_path: Pa
 
 @pytest.mark.jail
 def test_check_names_split_shared_and_broken(assay: Assay, tmp_path: Path) -> None:
-    """Each gold says how its task is judged; a broken one makes the status 1."""
+    """Each gold says, in the order of the file, how its task is judged; a broken one makes the status 1."""
     tasks = tmp_path / "tasks.jsonl"
     rows = [
         {"id": "s", "tests": ["f(1) == 1"], "gold": "def f(x): return x"},
@@ -78,8 +78,8 @@ def test_check_names_split_shared_and_broken(assay: Assay, tmp_path: Path) -> No
 
     done = assay("check", tasks)
 
-    standings = dict(line.split("\t")[:2] for line in done.stdout.splitlines()[:-1])
-    assert standings == {"s": "split", "b": "broken", "n": "no_gold", "h": "shared"}
+    standings = [tuple(line.split("\t")[:2]) for line in done.stdout.splitlines()[:-1]]
+    assert standings == [("s", "split"), ("b", "broken"), ("n", "no_gold"), ("h", "shared")]
     assert done.returncode == Exit.FOUND_FAULTS
     assert done.stdout.splitlines()[-1].startswith("4 tasks: ")
 
