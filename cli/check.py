@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from assay.cli.datasets import Dataset
 from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, gold_attempt, read_tasks
 from assay.cli.local import Job, Scorer, build_jobs, in_input_order, open_scorer
-from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
+from assay.cli.options import Commands, add_command, add_format_option, add_sandbox_options, settings_from
 from assay.cli.progress import Progress
+from assay.cli.tally import counted
 from assay.outcomes import Outcome
 from assay.schema import BatchOptions, Result
 
@@ -42,9 +42,7 @@ def add_parser(commands: Commands) -> None:
     """Add `check` to the command line."""
     parser = add_command(commands, "check", run, _ABOUT)
     parser.add_argument("tasks", type=Path, metavar="TASKS")
-    parser.add_argument(
-        "--format", type=Dataset, choices=list(Dataset), metavar="NAME", help="a known data set: humaneval, mbpp"
-    )
+    add_format_option(parser)
     add_sandbox_options(parser)
 
 
@@ -55,14 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
     golds = [gold_attempt(task) for task in tasks]
     counts: Counter[Standing] = Counter()
     with open_scorer(settings) as scorer:
-        jobs = build_jobs(scorer.registry, Batch(tuple(tasks), tuple(gold for gold in golds if gold)))
+        batch = Batch(tuple(tasks), tuple(gold for gold in golds if gold), tasks_name=str(arguments.tasks))
+        jobs = build_jobs(scorer.registry, batch)
+        lines = _judge(scorer, jobs)
         for task, gold in zip(tasks, golds, strict=True):
-            if gold is None:
-                counts[Standing.NO_GOLD] += 1
-                print(f"{task['id']}\t{Standing.NO_GOLD}")
-        for standing in _judge(scorer, jobs):
+            standing, message = next(lines) if gold is not None else (Standing.NO_GOLD, "")
             counts[standing] += 1
-    print(f"{counts.total()} tasks: " + ", ".join(f"{name} {count}" for name, count in counts.most_common()))
+            print(f"{task.get('id')}\t{standing}" + (f"\t{message}" if message else ""), flush=True)
+        list(lines)  # nothing is left; this ends the progress bar
+    print(f"{counted(counts.total(), 'task')}: " + ", ".join(f"{name} {count}" for name, count in counts.most_common()))
     return exit_status(counts)
 
 
@@ -86,11 +85,11 @@ def exit_status(counts: Mapping[Standing, int]) -> Exit:
     return Exit.FOUND_FAULTS if counts.get(Standing.BROKEN) else Exit.OK
 
 
-def _judge(scorer: Scorer, jobs: Sequence[Job]) -> Iterator[Standing]:
+def _judge(scorer: Scorer, jobs: Sequence[Job]) -> Iterator[tuple[Standing, str]]:
+    """Yield standing and message of each job in the order of `jobs`."""
     progress = Progress(len(jobs), sys.stderr)
     for result in in_input_order(scorer.score(jobs, BatchOptions())):
         standing = standing_of(result)
-        print(f"{result.task_id}\t{standing}" + (f"\t{result.message}" if standing is not Standing.SPLIT else ""))
         progress.advance()
-        yield standing
+        yield standing, "" if standing is Standing.SPLIT else result.message
     progress.finish()

@@ -3,7 +3,7 @@
 import gzip
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any  # Any: documents are unparsed JSON until the registry or the service types them
 
@@ -18,10 +18,19 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(frozen=True)
 class Batch:
-    """Task and attempt documents, as a service would receive them."""
+    """Task and attempt documents, as a service would receive them, and what to call the two in refusals."""
 
     tasks: tuple[Document, ...]
     attempts: tuple[Document, ...]
+    tasks_name: str = field(default="tasks", compare=False)
+    attempts_name: str = field(default="attempts", compare=False)
+
+    def locate(self, path: str) -> str:
+        """Return a path that a service has given (`tasks[0].tests`) in terms of the files."""
+        for word, name in (("tasks[", self.tasks_name), ("attempts[", self.attempts_name)):
+            if path.startswith(word):
+                return name + path[len(word) - 1 :]
+        return path
 
 
 def read_batch(tasks: Path, attempts: Path | None, dataset: Dataset | None) -> Batch:
@@ -36,16 +45,18 @@ def read_batch(tasks: Path, attempts: Path | None, dataset: Dataset | None) -> B
                     path=f"{tasks}[{number}]",
                     fix="add `gold`, or name an attempts file",
                 )
-        return Batch(tuple(task_rows), tuple(gold for gold in golds if gold is not None))
+        return Batch(tuple(task_rows), tuple(gold for gold in golds if gold is not None), tasks_name=str(tasks))
     rows = read_objects(attempts)
     if dataset is not None:
         rows = [dataset.attempt(row, path=f"{attempts}[{n}]") for n, row in enumerate(rows)]
-    return Batch(tuple(task_rows), tuple(rows))
+    return Batch(tuple(task_rows), tuple(rows), tasks_name=str(tasks), attempts_name=str(attempts))
 
 
 def read_tasks(path: Path, dataset: Dataset | None) -> list[Document]:
     """Read task documents, of a known data set where one is named. Raises InvalidRequest."""
     rows = read_objects(path)
+    if not rows:
+        raise InvalidRequest("the file holds no tasks", path=str(path), fix="add some")
     if dataset is None:
         return rows
     return [dataset.task(row, path=f"{path}[{n}]") for n, row in enumerate(rows)]
@@ -71,5 +82,8 @@ def read_bytes(path: Path) -> bytes:
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data.startswith(_GZIP_MAGIC) else data
+    except FileNotFoundError as error:
+        raise InvalidRequest("no such file", path=str(path), fix="check the path") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise InvalidRequest(f"cannot read {path}: {error}", path=str(path), fix="check the path") from error
+        reason = getattr(error, "strerror", None) or error  # damaged gzip has a text of its own
+        raise InvalidRequest(f"cannot be read: {reason}", path=str(path), fix="check the path") from error

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from assay.cli.inputs import Batch, Document
+from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
 from assay.schema import Attempt, BatchOptions, Result, TaskBase
 from assay.settings import Settings
@@ -73,11 +73,11 @@ def open_scorer(settings: Settings) -> Iterator[Scorer]:
 
 def build_jobs(registry: Registry, batch: Batch) -> list[Job]:
     """Type a batch of documents. Raises InvalidRequest naming the path of the first fault."""
-    tasks = _parse_tasks(registry, batch.tasks)
+    tasks = _parse_tasks(registry, batch)
     counts: dict[str, int] = dict.fromkeys(tasks, 0)
     jobs = []
     for index, document in enumerate(batch.attempts):
-        path = f"attempts[{index}]"
+        path = f"{batch.attempts_name}[{index}]"
         attempt = parse(Attempt, document, path=path)
         if attempt.task_id not in tasks:
             raise InvalidRequest(
@@ -102,10 +102,10 @@ def in_input_order(results: Iterable[Result]) -> Iterator[Result]:
             following += 1
 
 
-def _parse_tasks(registry: Registry, documents: Sequence[Document]) -> Mapping[str, TaskBase]:
+def _parse_tasks(registry: Registry, batch: Batch) -> Mapping[str, TaskBase]:
     tasks: dict[str, TaskBase] = {}
-    for number, document in enumerate(documents):
-        path = f"tasks[{number}]"
+    for number, document in enumerate(batch.tasks):
+        path = f"{batch.tasks_name}[{number}]"
         task = registry.parse_task(document, path=path)
         missing = missing_modules(task.requires)
         if missing:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from assay.cli.datasets import Dataset
 from assay.settings import Settings, load_settings, override
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -28,6 +29,19 @@ def add_sandbox_options(parser: argparse.ArgumentParser) -> None:
         help="run completions WITHOUT isolation; every result is flagged `insecure`",
     )
     parser.add_argument("--slots", type=int, metavar="N", help="attempts run at once; default: twice the usable cores")
+
+
+def add_format_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--format`, the name of a known data set."""
+    names = ", ".join(Dataset)
+    parser.add_argument("--format", type=_dataset, metavar="NAME", help=f"the files are a known data set: {names}")
+
+
+def _dataset(name: str) -> Dataset:
+    try:
+        return Dataset(name)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{name!r} is not known (choose from {', '.join(Dataset)})") from None
 
 
 def settings_from(arguments: argparse.Namespace) -> Settings:

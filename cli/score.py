@@ -12,17 +12,16 @@ from typing import TextIO
 import httpx
 
 from assay.canonical import dump_line
-from assay.cli.datasets import Dataset
 from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, read_batch
 from assay.cli.local import build_jobs, in_input_order, open_scorer
-from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
+from assay.cli.options import Commands, add_command, add_format_option, add_sandbox_options, settings_from
 from assay.cli.progress import Progress
 from assay.cli.tally import Tally
 from assay.clients import calls
 from assay.clients.client import Client
 from assay.clients.retries import RetryPolicy
-from assay.errors import AssayError, InvalidRequest
+from assay.errors import AssayError, InvalidRequest, RequestError
 from assay.schema import BatchOptions, Result
 from assay.settings import Settings
 
@@ -46,13 +45,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("tasks", type=Path, metavar="TASKS")
     parser.add_argument("attempts", type=Path, nargs="?", metavar="ATTEMPTS")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where results go; default: standard output")
-    parser.add_argument(
-        "--format",
-        type=Dataset,
-        choices=list(Dataset),
-        metavar="NAME",
-        help="the files are a known data set: humaneval, mbpp",
-    )
+    add_format_option(parser)
     parser.add_argument("--url", metavar="URL", help="score through this service (key: first of ASSAY_API_KEYS)")
     parser.add_argument(
         "--patience",
@@ -109,7 +102,11 @@ def _results(
         return
     key = settings.api_keys[0].get_secret_value() if settings.api_keys else None
     with Client(service.url, api_key=key, retry=service.retry) as client:
-        accepted = client.submit(batch.tasks, batch.attempts, options=options)
+        try:
+            accepted = client.submit(batch.tasks, batch.attempts, options=options)
+        except RequestError as error:
+            error.path = batch.locate(error.path)
+            raise
         finished = False
         try:
             yield client.iter_results(accepted.batch_id)

@@ -66,7 +66,7 @@ def media_kind(content_type: str | None) -> Kind:
 
 
 async def read_raw(stream: AsyncIterator[bytes], declared: str | None, limit_bytes: int) -> bytes:
-    """Return the body as sent, reading no further than the limit. Raises TooLarge."""
+    """Return the body as sent, reading no further than the limit. Raises TooLarge, InvalidRequest if it is empty."""
     if declared is not None and declared.isdigit() and int(declared) > limit_bytes:
         raise _too_large(limit_bytes)
     parts: list[bytes] = []
@@ -76,6 +76,8 @@ async def read_raw(stream: AsyncIterator[bytes], declared: str | None, limit_byt
         if size > limit_bytes:
             raise _too_large(limit_bytes)
         parts.append(part)
+    if not size:
+        raise _empty_body()
     return b"".join(parts)
 
 
@@ -127,6 +129,8 @@ def walk(data: bytes) -> Iterator[Part]:
     text = decode(data)
     decoder = json.JSONDecoder(parse_constant=refuse_constant)
     at = _skip(text, 0)
+    if at == len(text):
+        raise _empty_body()
     if text[at : at + 1] != "{":
         load(text)  # says what is wrong if it is no JSON at all
         raise InvalidRequest("the body is not a JSON object", fix='send {"tasks": [...], "attempts": [...]}')
@@ -147,6 +151,8 @@ def walk(data: bytes) -> Iterator[Part]:
 
 def walk_lines(data: bytes) -> Iterator[Part]:
     """Yield the values of JSON lines; blank lines are skipped. Raises InvalidRequest with `lines[N]` as path."""
+    if not data.strip():
+        raise _empty_body()
     for number, line in enumerate(io.BytesIO(data)):
         if line.strip():
             yield Part("lines", number, load(line, path=f"lines[{number}]"), len(line))
@@ -206,6 +212,10 @@ def _bad_json(what: str, at: int, path: str) -> InvalidRequest:
 def _skip(text: str, at: int) -> int:
     match = _BLANK.match(text, at)
     return match.end() if match else at
+
+
+def _empty_body() -> InvalidRequest:
+    return InvalidRequest("the body is empty", fix="send JSON")
 
 
 def _too_large(limit_bytes: int) -> TooLarge:

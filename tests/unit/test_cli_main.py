@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.demo import WORKED_EXAMPLE, advantage_lines
+from assay.cli.demo import WORKED_EXAMPLE, _humaneval, advantage_lines
 from assay.cli.doctor import finding_lines
 from assay.cli.exits import Exit
 from assay.cli.inputs import read_batch
@@ -95,6 +95,16 @@ def test_a_senseless_option_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     assert "slots" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["score", "check"])
+def test_an_unknown_format_lists_the_known_ones(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The refusal says what could have been meant."""
+    with pytest.raises(SystemExit) as caught:
+        main([command, "tasks.jsonl", "--format", "humanevil"])
+
+    assert caught.value.code == Exit.REFUSED
+    assert "'humanevil' is not known (choose from humaneval, mbpp)" in capsys.readouterr().err
+
+
 def test_insecure_is_off_unless_asked_for() -> None:
     """Leaving the option out leaves the setting alone."""
     assert settings_from(build_parser().parse_args(["serve"])).insecure is False
@@ -153,3 +163,19 @@ def test_patience_needs_a_url(capsys: pytest.CaptureFixture[str]) -> None:
     """What could not take effect is not accepted."""
     assert main(["score", str(CASES / "worked-example" / "task.json"), "--patience", "3"]) == Exit.REFUSED
     assert "--url" in capsys.readouterr().err
+
+
+def test_a_demanded_file_that_is_missing_ends_the_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--humaneval` with a path that is not there is refused before anything is started."""
+    assert main(["demo", "--humaneval", str(tmp_path / "none.gz")]) == Exit.REFUSED
+    assert "none.gz: no such file" in capsys.readouterr().err
+
+
+def test_an_offered_file_that_is_missing_is_told_and_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The usual place may be empty: one line says so, and how to name another."""
+    path = tmp_path / "none.gz"
+
+    assert _humaneval(None, path) is None
+    assert capsys.readouterr().out == f"HumanEval: skipped, no file at {path} (set HUMANEVAL=PATH)\n"

@@ -18,7 +18,7 @@ from assay.cli.inputs import Batch, read_batch, read_objects
 from assay.cli.local import Scorer, build_jobs, in_input_order
 from assay.cli.progress import Progress
 from assay.cli.score import _cancel, exit_status
-from assay.cli.tally import Tally
+from assay.cli.tally import Tally, counted
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
@@ -76,8 +76,32 @@ def test_files_that_are_not_json_objects_are_refused(tmp_path: Path, data: bytes
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     """The refusal names the file and the reason."""
-    with pytest.raises(InvalidRequest, match="cannot read"):
+    with pytest.raises(InvalidRequest, match=r"nowhere\.json: no such file"):
         read_objects(tmp_path / "nowhere.json")
+
+
+def test_a_file_without_tasks_is_refused(tmp_path: Path) -> None:
+    """The refusal names the file."""
+    file = tmp_path / "empty.jsonl"
+    file.write_bytes(b"\n")
+
+    with pytest.raises(InvalidRequest, match=r"empty\.jsonl: the file holds no tasks"):
+        read_batch(file, None, None)
+
+
+def test_refusals_name_the_files(scorer: Scorer, tmp_path: Path) -> None:
+    """A fault is found by the file that holds it, whether this side or a service finds it."""
+    tasks, attempts = tmp_path / "t.json", tmp_path / "a.json"
+    tasks.write_text('{"id": "t"}')
+    attempts.write_text('{"id": "other", "completion": ""}')
+    batch = read_batch(tasks, attempts, None)
+
+    with pytest.raises(InvalidRequest) as caught:
+        build_jobs(scorer.registry, batch)
+
+    assert caught.value.path == f"{attempts}[0].task_id"
+    assert batch.locate("tasks[0].tests") == f"{tasks}[0].tests"
+    assert batch.locate("options.priority") == "options.priority"
 
 
 def test_humaneval_rows_become_check_tasks() -> None:
@@ -256,6 +280,11 @@ def test_the_summary_shows_rewards_per_group(scorer: Scorer) -> None:
         "2 attempts: passed 1, failed 1; mean reward 0.5000",
         "  group t: rewards 1 0",
     ]
+
+
+def test_one_attempt_is_no_plural() -> None:
+    """Counts read as a person would write them."""
+    assert [counted(number, "attempt") for number in (0, 1, 2)] == ["0 attempts", "1 attempt", "2 attempts"]
 
 
 class Terminal(io.StringIO):

@@ -117,3 +117,17 @@ def test_reading_stops_at_the_limit() -> None:
     with pytest.raises(TooLarge):
         asyncio.run(read_raw(stream(), "26", 25))
     assert taken == 30
+
+
+@pytest.mark.parametrize("data", [b"", b" \n", b"\xef\xbb\xbf"])
+def test_an_empty_body_is_called_empty(data: bytes) -> None:
+    """Nothing, or nothing but white space, is not called bad JSON."""
+    with pytest.raises(InvalidRequest, match="the body is empty"):
+        list(walk(data))
+
+
+@pytest.mark.parametrize("data", [b"", b" \n"])
+def test_a_body_without_lines_is_called_empty(data: bytes) -> None:
+    """The same for JSON lines."""
+    with pytest.raises(InvalidRequest, match="the body is empty"):
+        list(walk_lines(data))
