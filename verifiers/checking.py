@@ -49,10 +49,10 @@ def _check(
                 Launch(Role.ORACLE, _PROGRAM, pack_items(checker, items, start), generous, fds=(theirs.fileno(),))
             )
         child.start_clock()
-        return _follow(slot, child, ours, len(items))
+        return _follow(slot, child, ours, generous, len(items))
 
 
-def _follow(slot: Slot, child: Child, sock: socket.socket, count: int) -> tuple[dict[int, Mark], int]:
+def _follow(slot: Slot, child: Child, sock: socket.socket, limits: Limits, count: int) -> tuple[dict[int, Mark], int]:
     inbox = Inbox(sock)
     found: dict[int, Mark] = {}
     current = -1
@@ -77,12 +77,12 @@ def _follow(slot: Slot, child: Child, sock: socket.socket, count: int) -> tuple[
                 case _:
                     raise Garbled("not a checker's report")
         if ended:
-            return _after_end(child, found, current)
+            return _after_end(child, limits, found, current)
 
 
-def _after_end(child: Child, found: dict[int, Mark], current: int) -> tuple[dict[int, Mark], int]:
+def _after_end(child: Child, limits: Limits, found: dict[int, Mark], current: int) -> tuple[dict[int, Mark], int]:
     assert child.exit is not None
-    _, message = end_of(child.exit, child.cut_by)
+    _, message = end_of(child.exit, child.cut_by, limits)
     if current < 0:
         raise TaskFault(f"the checker cannot be set up: its process {message}")
     found[current] = Mark(Outcome.FAILED, f"the checker's process {message}")

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ _INTEGER = re.compile(r"([+-]?)0*([0-9]+)", re.ASCII)
 _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE
 )
+_SHOWN = 200  # characters of a line in a message
 _LONGEST_NUMBER = 400  # characters; a longer token is text, so that reading numbers stays linear
 
 
@@ -42,7 +43,7 @@ class Comparison:
         wanted = expected.encode("utf-8", "surrogatepass")
         if self.mode is Mode.EXACT:
             return wanted == actual
-        expected, text = (data.decode("utf-8", "surrogateescape") for data in (wanted, actual))
+        expected, text = _text(wanted), _text(actual)
         match self.mode:
             case Mode.TRAILING_WHITESPACE:
                 return _lines(expected) == _lines(text)
@@ -52,6 +53,37 @@ class Comparison:
                 return expected.split() == text.split()
             case Mode.FLOAT:
                 return self._accepts_tokens(expected.split(), text.split())
+
+    def describe_difference(self, expected: str, actual: bytes) -> str:
+        """Say where output that is not accepted first goes wrong; quotes the output, never what was expected."""
+        text = _text(actual)
+        number = self._differing_line(_text(expected.encode("utf-8", "surrogatepass")), text)
+        lines = text.split("\n")
+        if number is not None:
+            line = lines[number]
+            cut = "..." if len(line) > _SHOWN else ""
+            return f"the output differs at line {number + 1}: {line[:_SHOWN]!r}{cut}"
+        return f"the output ends too early, after line {len(_lines(text))}" if text else "there is no output"
+
+    def _differing_line(self, expected: str, text: str) -> int | None:
+        """Return the index of the first line that is not as expected, or None if it is the end that is missing."""
+        match self.mode:
+            case Mode.EXACT:
+                return _first_unequal(expected.split("\n"), text.split("\n"))
+            case Mode.TRAILING_WHITESPACE:
+                return _first_unequal(_lines(expected), _lines(text))
+            case Mode.LINES_UNORDERED:
+                return _first_surplus(Counter(_lines(expected)), _lines(text))
+            case Mode.TOKENS | Mode.FLOAT:
+                return self._first_other_word(iter(expected.split()), text.split("\n"))
+
+    def _first_other_word(self, expected: Iterator[str], lines: Sequence[str]) -> int | None:
+        for number, line in enumerate(lines):
+            for got in line.split():
+                want = next(expected, None)
+                if want is None or not (want == got or (self.mode is Mode.FLOAT and self._is_close(want, got))):
+                    return number
+        return None
 
     def _accepts_tokens(self, expected: Sequence[str], actual: Sequence[str]) -> bool:
         return len(expected) == len(actual) and all(
@@ -85,6 +117,25 @@ def parse_comparison(text: str) -> Comparison:
     raise ValueError(
         f"unknown comparison {text!r}; use exact, trailing_whitespace, tokens, lines_unordered or float(TOL)"
     )
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _first_unequal(expected: Sequence[str], lines: Sequence[str]) -> int | None:
+    for number, line in enumerate(lines):
+        if number >= len(expected) or expected[number] != line:
+            return number
+    return None
+
+
+def _first_surplus(left: Counter[str], lines: Sequence[str]) -> int | None:
+    for number, line in enumerate(lines):
+        if left[line] <= 0:
+            return number
+        left[line] -= 1
+    return None
 
 
 def _lines(text: str) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Exit
-from assay.schema import Scoring, TestResult, Usage, Verdict
+from assay.schema import Limits, Scoring, TestResult, Usage, Verdict
 
 MESSAGE_CHARACTERS = 2000
 _KEPT_BYTES = 4096  # of each stream, half of it from the head
@@ -82,16 +82,31 @@ def reward_of(marks: Sequence[Mark], policy: Policy) -> float:
             return earned / total if total > 0 else 0.0
 
 
-def end_of(exit_: Exit, cut_by: Outcome | None) -> tuple[Outcome, str]:
-    """Say what an end that no test asked for means: a limit, the system-call filter, a signal, or an exit."""
+def end_of(exit_: Exit, cut_by: Outcome | None, limits: Limits) -> tuple[Outcome, str]:
+    """Say what an end that no test asked for means: one of `limits`, the system-call filter, a signal, or an exit."""
     if cut_by is not None:
-        return cut_by, f"cut by a limit: {cut_by}" if cut_by is not Outcome.VIOLATION else "forbidden system call"
+        return cut_by, _limit_message(cut_by, limits)
     if exit_.signal is not None:
         name = signal.Signals(exit_.signal).name if exit_.signal in set(signal.Signals) else str(exit_.signal)
         if exit_.signal == signal.SIGSYS:
             return Outcome.VIOLATION, "forbidden system call"
         return Outcome.RUNTIME_ERROR, f"died by {name}"
     return Outcome.RUNTIME_ERROR, f"exited with code {exit_.code}"
+
+
+def _limit_message(cut_by: Outcome, limits: Limits) -> str:
+    """Name the limit. Whoever cuts tells the outcome alone, so that a timeout names both of its limits."""
+    match cut_by:
+        case Outcome.TIMEOUT:
+            return f"ran longer than {limits.wall_s:g} s (wall_s) or used more than {limits.cpu_s:g} s of CPU (cpu_s)"
+        case Outcome.MEMORY_EXCEEDED:
+            return f"used more than {limits.memory_mb} MB (memory_mb)"
+        case Outcome.OUTPUT_EXCEEDED:
+            return f"wrote more than {limits.output_bytes} bytes of output (output_bytes)"
+        case Outcome.VIOLATION:
+            return "forbidden system call"
+        case _:
+            return f"cut short: {cut_by}"
 
 
 def clip(data: bytes) -> str:

@@ -83,7 +83,8 @@ def mark_run(run: Run, case: Case, comparison: Comparison) -> Mark:
         return Mark(run.outcome, run.message)
     if case.expected is None or comparison.accepts(case.expected, run.stdout):
         return passed()
-    return Mark(Outcome.FAILED, f"the output differs ({comparison.mode} comparison)")
+    difference = comparison.describe_difference(case.expected, run.stdout)
+    return Mark(Outcome.FAILED, f"{difference} ({comparison.mode} comparison)")
 
 
 def _run_case(slot: Slot, payload: bytes, case: Case, limits: Limits, around: Surroundings, budget: Budget) -> Run:
@@ -102,7 +103,7 @@ def _run_case(slot: Slot, payload: bytes, case: Case, limits: Limits, around: Su
     over = _await_end(slot, child, budget)
     if child.cut_by is Outcome.INCONCLUSIVE:
         raise Inconclusive("the machine was too busy to time the program")
-    run = _describe_end(child)
+    run = _describe_end(child, limits)
     if said != STARTED:
         return replace(run, refused=_refusal(said) or (run.outcome, run.message))
     return replace(run, outcome=over.outcome, message=over.message) if over else run
@@ -145,12 +146,12 @@ def _refusal(said: bytes) -> tuple[Outcome, str] | None:
     return (Outcome(word), message) if word in set(Outcome) else None
 
 
-def _describe_end(child: Child) -> Run:
+def _describe_end(child: Child, limits: Limits) -> Run:
     exit_ = child.exit
     assert exit_ is not None
     outcome, message = Outcome.PASSED, ""
     if exit_.code != 0 or child.cut_by is not None:
-        outcome, message = end_of(exit_, child.cut_by)
+        outcome, message = end_of(exit_, child.cut_by, limits)
     stderr = child.stderr
     last = stderr.rstrip().rsplit(b"\n", 1)[-1]
     if outcome is Outcome.RUNTIME_ERROR and exit_.code is not None and last:

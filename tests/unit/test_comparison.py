@@ -77,3 +77,33 @@ def test_comparison_is_linear_in_the_output(piece: bytes) -> None:
     accepted = parse_comparison("float(1e-6)").accepts("1" * 1_000_000, output)
 
     assert (accepted, time.process_time() - started < 2.0) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected", "actual", "words"),
+    [
+        ("exact", "a\nb", b"a\nb ", "differs at line 2: 'b '"),
+        ("exact", "a\n", b"a", "ends too early, after line 1"),
+        ("trailing_whitespace", "a\nb\n", b"a \nc\nd", "differs at line 2: 'c'"),
+        ("trailing_whitespace", "a", b"a\nmore", "differs at line 2: 'more'"),
+        ("trailing_whitespace", "a\nb", b"a\n\n", "ends too early, after line 1"),
+        ("trailing_whitespace", "a", b"", "there is no output"),
+        ("lines_unordered", "a\nb\nb", b"b\na\na", "differs at line 3: 'a'"),
+        ("tokens", "1 2 3 4", b"1 2\n3 5", "differs at line 2: '3 5'"),
+        ("float(0.1)", "1.0 2.0", b"1.05\n2.5", "differs at line 2: '2.5'"),
+        ("exact", "a", b"\xff", r"differs at line 1: '\udcff'"),
+    ],
+)
+def test_a_difference_is_told_by_line(spec: str, expected: str, actual: bytes, words: str) -> None:
+    """The first line of the output that is not as expected is quoted."""
+    comparison = parse_comparison(spec)
+
+    assert not comparison.accepts(expected, actual)
+    assert words in comparison.describe_difference(expected, actual)
+
+
+def test_a_long_line_is_cut() -> None:
+    """200 characters are shown of it."""
+    told = parse_comparison("exact").describe_difference("", b"x" * 5000)
+
+    assert told == f"the output differs at line 1: '{'x' * 200}'..."

@@ -6,7 +6,7 @@ import pytest
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Exit
-from assay.schema import Scoring
+from assay.schema import Limits, Scoring
 from assay.verifiers.scoring import Mark, Policy, Trace, clip, conclude, end_of, passed, refuse
 
 _GOOD = passed()
@@ -88,7 +88,21 @@ def test_an_end_that_nobody_asked_for_is_the_candidates_fault(
     exit_: Exit, cut_by: Outcome | None, outcome: Outcome
 ) -> None:
     """Exit code 0 in the middle of a test is no success."""
-    assert end_of(exit_, cut_by)[0] is outcome
+    assert end_of(exit_, cut_by, Limits())[0] is outcome
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (Outcome.TIMEOUT, "ran longer than 1.5 s (wall_s) or used more than 10 s of CPU (cpu_s)"),
+        (Outcome.MEMORY_EXCEEDED, "used more than 512 MB (memory_mb)"),
+        (Outcome.OUTPUT_EXCEEDED, "wrote more than 1000000 bytes of output (output_bytes)"),
+        (Outcome.VIOLATION, "forbidden system call"),
+    ],
+)
+def test_a_limit_is_named_with_its_value(outcome: Outcome, message: str) -> None:
+    """Whoever reads the message knows which field of `limits` to change."""
+    assert end_of(Exit(None, signal.SIGKILL), outcome, Limits(wall_s=1.5)) == (outcome, message)
 
 
 def test_captured_output_keeps_head_and_tail() -> None:

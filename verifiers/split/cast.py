@@ -135,7 +135,8 @@ class Cast:
         exit_ = self._reporter.exit
         if exit_ is None:
             raise SandboxFault("the tests' process closed its channel and goes on")
-        return end_of(exit_, self._reporter.cut_by)
+        role = Role.CANDIDATE if self._casting.shared else Role.ORACLE
+        return end_of(exit_, self._reporter.cut_by, self._limits_of(role))
 
     def close(self, trace: Trace) -> Trace:
         """End everything and return `trace` with what the candidates left behind. Idempotent."""
@@ -174,16 +175,20 @@ class Cast:
         return child, child
 
     def _launch(self, program: str, role: Role, payload: bytes, socks: tuple[socket.socket, ...]) -> Child:
-        limits = self._casting.limits
-        if role is Role.ORACLE:
-            least = {name: max(value, getattr(limits, name)) for name, value in _ORACLE_LEAST.items()}
-            limits = limits.model_copy(update={**least, "wall_s": _SET_UP_S})
+        limits = self._limits_of(role)
         fds = tuple(sock.fileno() for sock in socks)
         flavour = self._casting.surroundings.flavour
         if flavour == "bare" and self._casting.plan.style == "pytest" and program != _CANDIDATE:
             flavour = "pytest"
         network = self._casting.surroundings.network
         return self._slot.start(Launch(role, program, payload, limits, flavour, fds, network=network))
+
+    def _limits_of(self, role: Role) -> Limits:
+        limits = self._casting.limits
+        if role is not Role.ORACLE:
+            return limits
+        least = {name: max(value, getattr(limits, name)) for name, value in _ORACLE_LEAST.items()}
+        return limits.model_copy(update={**least, "wall_s": _SET_UP_S})
 
     def _hang_up(self) -> None:
         self._report.close()

@@ -238,7 +238,7 @@ class Session:
             return Outcome.TIMEOUT, f"no answer within {self._limits.wall_s:g} s (wall_s)"
         if exit_ is None:
             return Outcome.RUNTIME_ERROR, f"the candidate was lost: {reason}"
-        return end_of(exit_, cut_by)
+        return end_of(exit_, cut_by, self._limits)
 
     def _answer_over(self, waited_s: float) -> None:
         """The candidate has kept the oracle waiting: was it running all the time?"""
