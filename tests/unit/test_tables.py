@@ -1,22 +1,30 @@
 """Tables in the documentation say what the code says."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from assay.outcomes import Outcome, has_null_reward
+from assay.schema import Limits
 from assay.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+LIMITS_PAGE = "docs/python-verifier.md"
 
 
-def table(name: str) -> list[str]:
-    """The rows between the markers of one table in the README."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def table(name: str, page: str = "README.md") -> list[str]:
+    """The rows between the markers of one table on a page."""
+    text = (ROOT / page).read_text(encoding="utf-8")
     found = re.search(rf"<!-- {name}: .*? -->\n(.*?)<!-- end -->", text, re.DOTALL)
     assert found is not None
     return found.group(1).strip().splitlines()[2:]
+
+
+def shown(value: object) -> str:
+    """A default as the tables write it: as JSON, without a needless point."""
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value)
 
 
 def setting_row(name: str) -> str:
@@ -37,6 +45,13 @@ def test_outcome_table_lists_every_outcome() -> None:
 def test_settings_table_lists_every_setting() -> None:
     """One row per setting, with its default and its sentence."""
     assert table("settings") == [setting_row(name) for name in Settings.model_fields]
+
+
+def test_limits_table_lists_every_limit() -> None:
+    """One row per field of `limits`, in order, with its default."""
+    rows = [tuple(cell.strip() for cell in row.strip("|").split("|"))[:2] for row in table("limits", LIMITS_PAGE)]
+
+    assert rows == [(f"`{name}`", f"`{shown(field.default)}`") for name, field in Limits.model_fields.items()]
 
 
 @pytest.mark.parametrize("outcome", Outcome)
