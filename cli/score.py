@@ -130,7 +130,10 @@ def _retry(patience_s: float | None) -> RetryPolicy:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds at or above 0")
     return value

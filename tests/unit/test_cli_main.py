@@ -179,3 +179,13 @@ def test_an_offered_file_that_is_missing_is_told_and_skipped(
 
     assert _humaneval(None, path) is None
     assert capsys.readouterr().out == f"HumanEval: skipped, no file at {path} (set HUMANEVAL=PATH)\n"
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "nan", "inf"])
+def test_patience_is_a_number_of_seconds(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Anything else is refused in words."""
+    with pytest.raises(SystemExit) as caught:
+        main(["score", "tasks.json", "--url", "http://x", f"--patience={text}"])
+
+    assert caught.value.code == Exit.REFUSED
+    assert "is not a number of seconds" in capsys.readouterr().err
