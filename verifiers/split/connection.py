@@ -10,6 +10,7 @@ from typing import Any  # values of every type cross
 from assay.verifiers.split import faults, passing
 from assay.verifiers.split.awaiting import Errands
 from assay.verifiers.split.items import Items
+from assay.verifiers.split.lending import Loans
 from assay.verifiers.split.line import Bond, CandidateGone, Clock, Line
 from assay.verifiers.split.lines import Lines
 from assay.verifiers.split.proxies import RemoteClass
@@ -46,6 +47,7 @@ class Connection:
         self.names, self.module, self.load_error = self._load_report(first)
         self._standins = Standins(self, self.ask, prompt_classes, stubs, self.module)
         self._codec = self._standins.codec
+        self._loans = Loans(lambda value: self._codec.pack_tracked(value)[1])
 
     @property
     def gone(self) -> str | None:
@@ -79,7 +81,12 @@ class Connection:
     def special(self, operation: str, *args: Any) -> Any:
         """Implement `Link`."""
         data, originals = self._pack([list(args), {}])
-        return self._exchange([Ask.SPECIAL, operation, data], originals)
+        value = self._exchange([Ask.SPECIAL, operation, data], originals, is_read=operation == "getattr")
+        return self._loans.lend(args[0], args[1], value) if operation == "getattr" else value
+
+    def get(self, name: str) -> Any:
+        """Return the value or the stand-in of a module-level name."""
+        return self._loans.lend(None, name, self._exchange([Ask.GET, name], (), is_read=True))
 
     def set(self, name: str, value: Any) -> None:
         """Assign a module-level name."""
@@ -180,9 +187,12 @@ class Connection:
             return self._codec.pack_tree([list(args), kwargs]), []
         return self._pack([list(args), kwargs])
 
-    def _exchange(self, message: list[Any], originals: Any) -> Any:
-        """Ask and wait for the answer; return it or raise it."""
-        if self._chores and not self._lines.is_busy():
+    def _exchange(self, message: list[Any], originals: Any, *, is_read: bool = False) -> Any:
+        """Ask and wait for the answer; return it or raise it. What only reads attributes changes none."""
+        if not self._lines.is_busy():
+            for amendment in self._loans.amendments(forget=not is_read):
+                target = self._codec.pack([amendment.owner, amendment.name])
+                self._chores.append([Ask.AMEND, target, self._codec.pack(amendment.changed, amendment.known)])
             self._do_chores()
         with self._lines.line() as line:
             line.send(message)

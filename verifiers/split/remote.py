@@ -10,7 +10,6 @@ from assay.verifiers.split.functions import FunctionStub, anchor
 from assay.verifiers.split.line import CandidateGone, Clock
 from assay.verifiers.split.proxies import RemoteClass
 from assay.verifiers.split.subject import Call, Raised, Returned
-from assay.verifiers.split.wire import Ask
 
 __all__ = ["Candidate", "CandidateGone", "Clock", "RemoteError"]
 
@@ -64,7 +63,7 @@ class Candidate:
 
     def get(self, name: str) -> Any:
         """Return the value or the stand-in of a module-level name. Raises AttributeError or CandidateGone."""
-        found = self._live().ask(Ask.GET, name)
+        found = self._live().get(name)
         if isinstance(found, FunctionStub):
             anchor(found, name)
         elif isinstance(found, RemoteClass):

@@ -42,6 +42,7 @@ class Server:
             Ask.FIELDS: lambda handle: describe.compared_fields(self.holdings[handle]),
             Ask.PLAIN: lambda handle: plain_value(self.holdings[handle]),
             Ask.LINES: lambda: None,
+            Ask.AMEND: self._amend,
         }
 
     def serve(self) -> None:
@@ -130,6 +131,12 @@ class Server:
 
     def _set(self, name: str, data: bytes) -> None:
         setattr(self._module, name, self._codec.unpack(data))
+
+    def _amend(self, target: bytes, data: bytes) -> None:
+        owner, name = self._codec.unpack(target)
+        value = self._get(name) if owner is None else getattr(owner, name)
+        _, originals = self._codec.pack_tracked(value)
+        passing.apply(originals, self._codec.unpack(data, originals))
 
     def _describe(self, handle: int) -> list[Any]:
         obj = self.holdings[handle]

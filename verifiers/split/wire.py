@@ -52,6 +52,8 @@ class Ask(IntEnum):
     """handle -> plain value of a builtin subclass"""
     LINES = 13
     """-> None; then one byte with a descriptor follows, over which further lines will be passed in the same way"""
+    AMEND = 14
+    """bin [owner or None for the module, attribute], bin changes of the containers in its value -> None"""
 
 
 class Say(IntEnum):
