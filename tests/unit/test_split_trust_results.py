@@ -147,3 +147,19 @@ def test_annotations_are_the_candidates(load: Load) -> None:
 
     assert module.f.__annotations__ == {"x": int, "return": str}
     assert module.C.__annotations__ == {"y": float}
+
+
+def test_collections_compare_by_their_content(load: Load) -> None:
+    """It is asked for without telling what is expected, and compared here."""
+    module = load(
+        """
+        from collections import UserDict, UserList
+        class Liar(UserDict):
+            def __eq__(self, other): return True
+        """
+    )
+
+    assert module.UserDict({"a": 1}) == {"a": 1}
+    assert module.UserDict({"a": 1}) != {"a": 2}
+    assert module.UserList([1]) == [1]
+    assert module.Liar({"a": 1}) != {"a": 2}

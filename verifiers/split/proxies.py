@@ -185,6 +185,9 @@ def _item(operation: str) -> Callable[..., Any]:
 def _contains(self: Any, item: Any) -> bool:
     if trust.may_contain(self, item):
         return trust.exact("__contains__", bool, link_of(self)[0].special("contains", self, item))
+    is_iterable = any({"__iter__", "__getitem__"} & vars(base).keys() for base in type(self).__mro__)
+    if not is_iterable and trust.is_subject(type(self)) and type(item) not in (str, bytes):
+        return trust.exact("__contains__", bool, link_of(self)[0].special("contains", self, item))
     return any(found is item or found == item for found in self)
 
 

@@ -8,6 +8,7 @@ gets nothing from it but what it commits to without knowing the expected value.
 """
 
 import dis
+from collections.abc import Mapping, Sequence, Set
 from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import Any, TypeVar  # operands are of every type
@@ -27,9 +28,10 @@ def equal(mine: Any, other: object) -> Any:
     """Decide `proxy == other`: never by the candidate where `other` is plain; NotImplemented leaves it to `other`."""
     if mine is other:
         return True
-    if not isinstance(other, ProxyObject):
-        return NotImplemented
     cls = type(mine)
+    if not isinstance(other, ProxyObject):
+        content = _content_like(mine, type(other)) if cls._assay_defines_eq else None
+        return NotImplemented if content is None else content == other
     if cls._assay_compares_fields or type(other)._assay_compares_fields:  # type: ignore[attr-defined]  # all stand-ins have it
         return type(other) is cls and _fields(mine) == _fields(other)
     if not (cls._assay_defines_eq or type(other)._assay_defines_eq):  # type: ignore[attr-defined]
@@ -38,6 +40,17 @@ def equal(mine: Any, other: object) -> Any:
     if link.special("eq", mine, other) is not True:
         return False
     return not (_claims(mine, Sentinel()) or _claims(other, Sentinel()))
+
+
+def _content_like(mine: Any, kind: type) -> Any:
+    """What a mapping, sequence or set of the candidate holds, asked for without telling what is expected; or None."""
+    if kind is dict and isinstance(mine, Mapping):
+        return {key: mine[key] for key in mine}
+    if kind is list and isinstance(mine, Sequence):
+        return list(mine)
+    if kind in (set, frozenset) and isinstance(mine, Set):
+        return set(mine)
+    return None
 
 
 def exact(method: str, kind: type[Kind], value: Any) -> Kind:
