@@ -85,7 +85,10 @@ def test_check_names_split_shared_and_broken(assay: Assay, tmp_path: Path) -> No
 
 
 @pytest.mark.jail
-@pytest.mark.parametrize("file", ["code_tests.jsonl", "advantages.jsonl", "honest.jsonl", "hacks.jsonl"])
+@pytest.mark.parametrize(
+    "file",
+    ["code_tests.jsonl", "advantages.jsonl", "honest.jsonl", "hacks.jsonl", "own_honest.jsonl", "own_hacks.jsonl"],
+)
 def test_conformity_files_pass(assay: Assay, cases: Path, file: str) -> None:
     """No honest program is denied and no hack is paid."""
     done = assay("cases", cases / file, timeout_s=900)
