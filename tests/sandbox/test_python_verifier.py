@@ -265,6 +265,24 @@ def test_a_gold_that_only_passes_shared_makes_the_task_shared(judge: Judge) -> N
     assert [verdict.reward for verdict in (first, second, third)] == [1.0, 1.0, 0.0]
 
 
+def test_a_completion_in_shared_mode_cannot_blame_the_task_or_the_service(judge: Judge) -> None:
+    """What its process says once it runs there is its own doing."""
+    completion = """
+import gc
+from assay.verifiers.split.report import {0}
+for found in gc.get_objects():
+    if type(found).__name__ == "Supervisor":
+        found.tell({0}("not mine"))
+def f(x): return 0
+"""
+
+    verdicts = [
+        judge(completion.format(kind), tests=("f(1) == 1",), oracle="shared") for kind in ("Fault", "TaskBroken")
+    ]
+
+    assert [(verdict.reward, verdict.outcome) for verdict in verdicts] == [(0.0, Outcome.RUNTIME_ERROR)] * 2
+
+
 def test_shared_mode_keeps_the_rules(judge: Judge) -> None:
     """Limits per test, fresh processes and exits work as in split mode."""
     completion = "import os\ndef f(x):\n    if x == 0: os._exit(0)\n    while x == 3: pass\n    return x\n"

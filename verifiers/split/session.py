@@ -134,6 +134,9 @@ class Session:
     def _handle(self, report: Report | Answer) -> tuple[bool, int | None]:
         """Act on a report; say whether to listen on, and if not, where a new round must start."""
         match report:
+            case TaskBroken(message) | Fault(message) if self._casting.shared and self._stage != "preparing":
+                # the completion is in that process: it could turn its failure into a fault of task or service
+                return False, self._after_end((Outcome.RUNTIME_ERROR, message))
             case TaskBroken(message):
                 raise TaskFault(message)
             case Fault(message):
