@@ -5,11 +5,9 @@ from collections.abc import Callable
 
 from assay.errors import Inconclusive
 from assay.outcomes import LIMIT_HITS, Outcome
+from assay.sandboxes.running import STARVED_FACTOR
 from assay.schema import Limits
 from assay.verifiers.scoring import Mark
-
-STARVED_FACTOR = 10
-"""A busy machine may stretch a wall limit by at most this factor before the attempt is inconclusive."""
 
 
 class Budget:

@@ -71,7 +71,7 @@ def _zone(zone: Any) -> dt.tzinfo | None:
 
 
 def _zone_info(key: str) -> dt.tzinfo:
-    from zoneinfo import ZoneInfo
+    from zoneinfo import ZoneInfo  # late: every fork would pay for it, and few completions use it
 
     return ZoneInfo(key)
 

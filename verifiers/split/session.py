@@ -6,9 +6,10 @@ from typing import assert_never
 from assay.errors import Inconclusive, SandboxFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
+from assay.sandboxes.running import STARVED_FACTOR
 from assay.schema import Limits
 from assay.verifiers.scoring import Mark, Trace, end_of, passed
-from assay.verifiers.spending import STARVED_FACTOR, Budget
+from assay.verifiers.spending import Budget
 from assay.verifiers.split.cast import Cast, Casting
 from assay.verifiers.split.report import (
     Answer,
