@@ -16,10 +16,9 @@ _SLACK_MB = 16  # page tables, tmpfs and the host's own pages are charged too
 
 @dataclass(frozen=True)
 class Controllers:
-    """Folders of this process's own groups: for v1 one per controller, for v2 the same for both."""
+    """Where groups can be made for this process: the memory controller's folder, and its hierarchy's version."""
 
     memory: Path | None
-    pids: Path | None
     version: int | None
 
 
@@ -29,12 +28,12 @@ def find_controllers(proc_cgroup: str | None = None) -> Controllers:
     own = {names: path for _, names, path in (line.split(":", 2) for line in text.splitlines() if line)}
     memory = _v1_folder(own, "memory")
     if memory is not None:
-        return Controllers(memory, _v1_folder(own, "pids"), 1)
+        return Controllers(memory, 1)
     unified = Path("/sys/fs/cgroup" + own.get("", "/"))
     available = _read(unified / "cgroup.controllers").split()
     if "memory" in available and os.access(unified / "cgroup.subtree_control", os.W_OK):
-        return Controllers(unified, unified if "pids" in available else None, 2)
-    return Controllers(None, None, None)
+        return Controllers(unified, 2)
+    return Controllers(None, None)
 
 
 class JailGroup:

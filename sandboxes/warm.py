@@ -43,7 +43,7 @@ class Warm:
         Raises IsolationUnavailable if this machine cannot isolate, SandboxFault if the interpreter died.
         """
         with self._lock:
-            for last_try in (False, True):
+            for _ in range(2):  # a dead interpreter is started anew once
                 control = self._control or self._start()
                 try:
                     wire.send(control, ["fork", number], [host_control.fileno()])
@@ -55,8 +55,6 @@ class Warm:
                 self._stop()
                 if received is not None:
                     raise SandboxFault(f"cannot fork a jail's host: {received[0][1]}")
-                if last_try:
-                    break
         raise SandboxFault("the warm interpreter died")
 
     def close(self) -> None:

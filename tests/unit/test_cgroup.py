@@ -7,14 +7,14 @@ from assay.sandboxes.cgroup import Controllers, JailGroup, find_controllers, ope
 
 def controllers(folder: Path) -> Controllers:
     """Version 1 controllers below `folder`, which stands for the hierarchy."""
-    return Controllers(memory=folder, pids=None, version=1)
+    return Controllers(memory=folder, version=1)
 
 
 def test_no_controller_means_no_group() -> None:
     """Where no memory controller can be written, none is found and no group is made."""
     found = find_controllers("12:memory:/no/such/group\n0::/no/such/group\n")
 
-    assert found == Controllers(None, None, None)
+    assert found == Controllers(None, None)
     assert open_group(found, 1) is None
 
 

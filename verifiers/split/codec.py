@@ -23,6 +23,18 @@ _TREES = frozenset({list, dict, tuple, set, frozenset})
 _MUTABLE_TREES = frozenset({list, dict, set})
 
 
+_MALFORMED = (
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+)
+"""What decoding bytes that are no value may raise."""
+
+
 class _Form(Enum):
     """How values of a type are encoded."""
 
@@ -111,15 +123,7 @@ class Codec:
         outer, state.known = state.known, known
         try:
             return self.unpack_tree(data)
-        except (
-            ValueError,
-            TypeError,
-            ArithmeticError,
-            LookupError,
-            AttributeError,
-            RecursionError,
-            MemoryError,
-        ) as error:
+        except _MALFORMED as error:
             raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error
         finally:
             state.known = outer
@@ -264,13 +268,5 @@ class Codec:
 
         try:
             return unpackb(data, ext_hook=root_hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
-        except (
-            ValueError,
-            TypeError,
-            ArithmeticError,
-            LookupError,
-            AttributeError,
-            RecursionError,
-            MemoryError,
-        ) as error:
+        except _MALFORMED as error:
             raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error
