@@ -4,6 +4,7 @@ One C call of `json.loads` on 256 MB would hold the interpreter for seconds. The
 attempt at a time instead, so other threads get their turn, and a fault is known by its path.
 """
 
+import codecs
 import gzip
 import io
 import json
@@ -124,13 +125,19 @@ def _unpack_zstd(raw: bytes) -> Iterator[bytes]:
         at -= len(frame.unused_data)
 
 
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Return a small body that is one JSON object, whole. Raises InvalidRequest."""
+    document = load(_text(data))
+    if not isinstance(document, dict):
+        raise InvalidRequest("the body is not a JSON object", fix="send {...}")
+    return document
+
+
 def walk(data: bytes) -> Iterator[Part]:
     """Yield the parts of a JSON object in the order in which they stand. Raises InvalidRequest."""
-    text = decode(data)
+    text = _text(data)
     decoder = json.JSONDecoder(parse_constant=refuse_constant)
     at = _skip(text, 0)
-    if at == len(text):
-        raise _empty_body()
     if text[at : at + 1] != "{":
         load(text)  # says what is wrong if it is no JSON at all
         raise InvalidRequest("the body is not a JSON object", fix='send {"tasks": [...], "attempts": [...]}')
@@ -151,11 +158,14 @@ def walk(data: bytes) -> Iterator[Part]:
 
 def walk_lines(data: bytes) -> Iterator[Part]:
     """Yield the values of JSON lines; blank lines are skipped. Raises InvalidRequest with `lines[N]` as path."""
-    if not data.strip():
-        raise _empty_body()
+    is_empty = True
     for number, line in enumerate(io.BytesIO(data)):
-        if line.strip():
-            yield Part("lines", number, load(line, path=f"lines[{number}]"), len(line))
+        if _is_blank(line.removeprefix(codecs.BOM_UTF8)):
+            continue
+        is_empty = False
+        yield Part("lines", number, load(line, path=f"lines[{number}]"), len(line))
+    if is_empty:
+        raise _empty_body()
 
 
 def _elements(decoder: json.JSONDecoder, text: str, at: int, name: str) -> Generator[Part, None, int]:
@@ -212,6 +222,17 @@ def _bad_json(what: str, at: int, path: str) -> InvalidRequest:
 def _skip(text: str, at: int) -> int:
     match = _BLANK.match(text, at)
     return match.end() if match else at
+
+
+def _text(data: bytes) -> str:
+    text = decode(data)
+    if _is_blank(text):
+        raise _empty_body()
+    return text
+
+
+def _is_blank(text: str | bytes) -> bool:
+    return not text or text.isspace()
 
 
 def _empty_body() -> InvalidRequest:

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from assay.canonical import load
 from assay.errors import InvalidRequest, NotFound, TooLarge
 from assay.schema import Wire
 from assay.service import spec
 from assay.service.answers import json_answer
 from assay.service.archive import Stored
 from assay.service.batches import by_groups_or_indexes
+from assay.service.bodies import parse_object
 from assay.service.chunks import Entry
 from assay.service.intake_http import BodyReader, idempotency_of
 from assay.service.parts import Parts
@@ -89,7 +89,7 @@ class _BatchRoutes:
 
     async def cancel_some(self, batch_id: str, request: Request) -> Response:
         """Cancel the attempts of some groups, or at some places, that have no result yet."""
-        chosen = _parse_cancellation(await self._bodies.raw(request))
+        chosen = _parse_cancellation(self._bodies.text(request, await self._bodies.raw(request)))
         predicate = by_groups_or_indexes(chosen.groups, chosen.attempts)
         count = await asyncio.to_thread(_cancel, self._parts, batch_id, predicate)
         return json_answer({"batch_id": batch_id, "cancelled": count})
@@ -163,11 +163,8 @@ def _cancel(parts: Parts, batch_id: str, chosen: Callable[[Entry], bool] | None)
         return 0  # finished and archived meanwhile: nothing is left to cancel
 
 
-def _parse_cancellation(raw: bytes) -> Cancellation:
-    document = load(raw)
-    if not isinstance(document, dict):
-        raise InvalidRequest("the body is not a JSON object", fix='send {"groups": [...], "attempts": [...]}')
-    chosen = parse(Cancellation, document, path="")
+def _parse_cancellation(data: bytes) -> Cancellation:
+    chosen = parse(Cancellation, parse_object(data), path="")
     if not chosen.groups and not chosen.attempts:
         raise InvalidRequest("nothing is chosen", path="groups", fix="name groups or attempts, or DELETE the batch")
     return chosen

@@ -8,12 +8,11 @@ from typing import Any  # Any: schemas and examples are JSON
 
 from fastapi import APIRouter, Request, Response
 
-from assay.canonical import load
 from assay.errors import InvalidRequest, NotFound
 from assay.service import keys, spec
 from assay.service.admission import Draft, Drafted
 from assay.service.answers import json_answer
-from assay.service.bodies import Kind, media_kind, walk, walk_lines
+from assay.service.bodies import Kind, media_kind, parse_object, walk, walk_lines
 from assay.service.intake_http import BodyReader
 from assay.service.parts import Parts
 from assay.verifiers.interface import Verifier
@@ -70,8 +69,8 @@ class _TaskRoutes:
 
     def _store_one(self, task_id: str, request: Request, raw: bytes) -> Drafted:
         text = self._bodies.text(request, raw)
-        document = load(text)
-        if isinstance(document, dict) and document.setdefault("id", task_id) != task_id:
+        document = parse_object(text)
+        if document.setdefault("id", task_id) != task_id:
             raise InvalidRequest("the body has another id than the address", path="id", fix="make them equal")
         drafts = Draft(self._parts.registry, self._parts.settings)
         drafts.add_task(document, "", len(text))

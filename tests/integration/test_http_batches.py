@@ -186,6 +186,16 @@ def test_cancelling_groups_and_places_spares_the_rest(http: httpx.Client) -> Non
     assert [line["outcome"] for line in lines] == ["cancelled" if i % 3 == 0 or i == 1 else "passed" for i in range(12)]
 
 
+def test_a_cancellation_may_be_compressed(http: httpx.Client) -> None:
+    """A long list of places comes compressed from the clients."""
+    batch_id = submit(http, batch(5, lambda _: order(sleep_s=30.0)))
+    body = gzip.compress(json.dumps({"attempts": list(range(5))}).encode())
+
+    answer = http.post(f"/v1/batches/{batch_id}/cancel", content=body, headers={"content-encoding": "gzip"})
+
+    assert answer.json() == {"batch_id": batch_id, "cancelled": 5}
+
+
 def test_what_has_not_started_by_its_deadline_is_cancelled(http: httpx.Client) -> None:
     """Attempts that find no slot before the deadline are cancelled; those that run are left alone."""
     document = batch(30, lambda _: order(sleep_s=2.0))

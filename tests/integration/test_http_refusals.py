@@ -108,6 +108,21 @@ def test_bad_batches_are_refused_with_the_path(http: httpx.Client, name: str) ->
     assert problem.get("path", "") == path
 
 
+def test_every_blank_body_is_called_empty(http: httpx.Client) -> None:
+    """Wherever a body is expected, one of nothing but white space is refused in the same words."""
+    batch_id = submit(http, batch(1))
+
+    answers = [
+        http.post("/v1/batches", content=b" \n"),
+        http.post("/v1/score", content=b" \n", headers=NDJSON),
+        http.put("/v1/tasks/t", content=b" \n"),
+        http.post("/v1/tasks", content=b" \n"),
+        http.post(f"/v1/batches/{batch_id}/cancel", content=b" \n"),
+    ]
+
+    assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {(422, "the body is empty")}
+
+
 BAD_LINES: dict[str, tuple[str, str]] = {
     "malformed": ('{"task": {"id": "x"', "lines[1]"),
     "no object": ("[1]", "lines[1]"),

@@ -3,13 +3,13 @@
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 import zstandard
 
 from assay.errors import InvalidRequest, TooLarge, UnsupportedMedia
-from assay.service.bodies import Kind, inflate, media_kind, read_raw, walk, walk_lines
+from assay.service.bodies import Kind, inflate, media_kind, parse_object, read_raw, walk, walk_lines
 
 
 def test_a_walk_yields_elements_with_their_paths() -> None:
@@ -37,7 +37,7 @@ def test_a_walk_reads_what_json_reads(document: dict[str, object]) -> None:
         if part.index is None:
             rebuilt[part.name] = part.value
         else:
-            rebuilt.setdefault(part.name, []).append(part.value)  # type: ignore[attr-defined]
+            rebuilt.setdefault(part.name, []).append(part.value)  # type: ignore[attr-defined]  # a list, as made above
 
     assert rebuilt == document
 
@@ -53,6 +53,20 @@ def test_a_walk_refuses_what_is_no_json_object(text: str) -> None:
     """Everything that is not one JSON object is refused, wherever it goes wrong."""
     with pytest.raises(InvalidRequest):
         list(walk(text.encode()))
+
+
+@pytest.mark.parametrize("blank", [b"", b" ", b" \r\n\t\n", b"\xef\xbb\xbf", b"\f"])
+@pytest.mark.parametrize(
+    "read",
+    [lambda data: list(walk(data)), lambda data: list(walk_lines(data)), parse_object],
+    ids=["json", "lines", "one"],
+)
+def test_white_space_alone_is_an_empty_body(read: Callable[[bytes], object], blank: bytes) -> None:
+    """However a body is laid out, one without content is refused in the same words."""
+    with pytest.raises(InvalidRequest) as caught:
+        read(blank)
+
+    assert caught.value.detail == "the body is empty"
 
 
 def test_a_byte_order_mark_is_dropped() -> None:
