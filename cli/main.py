@@ -1,64 +1,33 @@
-"""`assay`: the command line. Reads arguments, calls one command, turns faults into exit statuses.
+"""`assay`: loads the command line and runs it. Ctrl-C ends it quietly from the first moment."""
 
-Exit statuses, the same for every command:
-  0  done, nothing wrong
-  1  done, and something is wrong with what was judged (a failed case, a broken task, a null reward)
-  2  the arguments or the input are refused
-  3  this side failed (no isolation, no service, a fault of ours)
-  130  interrupted
-"""
-
-import argparse
-import logging
 import os
-import sys
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from assay import __version__
-from assay.cli import cases, check, demo, doctor, score, serve, verifiers, worker
 from assay.cli.exits import Exit
-from assay.errors import AssayError, InfraFault
-
-_COMMANDS = (serve, worker, score, check, cases, doctor, verifiers, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    parsed = build_parser().parse_args(arguments)
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    with _ending_at_once():
+        # Here, not at the top: it takes a third of a second, in which Ctrl-C must not print a traceback.
+        from assay.cli.commands import run
+
+    return run(arguments)
+
+
+@contextmanager
+def _ending_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process on the spot: there is nothing yet to clean up.
+
+    An exception would not do: raised in the middle of an import, libraries wrap or swallow it.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored (nohup), or an embedding program's
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: os._exit(Exit.INTERRUPTED))
     try:
-        status: int = parsed.run(parsed)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        return Exit.INTERRUPTED
-    except BrokenPipeError:
-        _forget_stdout()
-        return Exit.OK
-    except ModuleNotFoundError as error:
-        print(f"assay: {error.name} is not installed (pip install 'assay[service]')", file=sys.stderr)
-        return Exit.OUR_FAULT
-    except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
-        return Exit.OUR_FAULT if isinstance(error, InfraFault) else Exit.REFUSED
-    return status
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with every command, as the help text and the documentation show it."""
-    parser = argparse.ArgumentParser(
-        prog="assay",
-        description="Execution service for verifiable rewards.",
-        epilog="exit status: 0 done; 1 something judged is wrong; 2 input refused; 3 this side failed",
-    )
-    parser.add_argument("--version", action="version", version=f"assay {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in _COMMANDS:
-        module.add_parser(commands)
-    return parser
-
-
-def _forget_stdout() -> None:
-    """Send the rest to nowhere, or the interpreter would report the broken pipe again when it ends."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

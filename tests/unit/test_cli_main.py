@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.commands import build_parser
 from assay.cli.demo import WORKED_EXAMPLE, _humaneval, advantage_lines
 from assay.cli.doctor import finding_lines
 from assay.cli.exits import Exit
 from assay.cli.inputs import read_batch
-from assay.cli.main import build_parser, main
+from assay.cli.main import main
 from assay.cli.options import settings_from
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome

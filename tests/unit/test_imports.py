@@ -1,9 +1,12 @@
-"""What importing Assay costs and needs."""
+"""What importing Assay costs and needs, and that it can be interrupted."""
 
+import signal
 import subprocess
 import sys
 
 import pytest
+
+from assay.cli.exits import Exit
 
 SERVICE_LIBRARIES = "{'fastapi', 'uvicorn', 'redis', 'rq', 'docker', 'prometheus_client'}"
 
@@ -15,7 +18,7 @@ def loaded_after(module: str, libraries: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("module", ["assay", "assay.cli.main", "assay.clients.client", "assay.verifiers.evaluate"])
+@pytest.mark.parametrize("module", ["assay", "assay.cli.commands", "assay.clients.client", "assay.verifiers.evaluate"])
 def test_the_base_install_needs_no_service_libraries(module: str) -> None:
     """Command line, clients and verifiers import without the `service` extra."""
     assert loaded_after(module, SERVICE_LIBRARIES) == "[]"
@@ -31,3 +34,19 @@ def test_python_m_assay_is_the_command_line() -> None:
     done = subprocess.run([sys.executable, "-m", "assay", "--version"], capture_output=True, text=True, check=True)
 
     assert done.stdout.startswith("assay ")
+
+
+def test_ctrl_c_while_the_command_line_loads_is_quiet() -> None:
+    """An interrupt in the middle of the imports ends with status 130 and without a traceback."""
+    command = [sys.executable, "-X", "importtime", "-m", "assay", "--help"]  # tells on stderr what it has loaded
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "pydantic" in line:
+                break
+
+        process.send_signal(signal.SIGINT)
+
+        _, rest = process.communicate(timeout=30)
+    assert process.returncode == Exit.INTERRUPTED
+    assert "Traceback" not in rest
