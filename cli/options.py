@@ -1,12 +1,13 @@
 """Options that several commands share, and the settings that come of them."""
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 from assay.cli.datasets import Dataset
-from assay.settings import Settings, load_settings, override
+from assay.settings import Settings, load_settings, override, unknown_variables
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Run = Callable[[argparse.Namespace], int]
@@ -45,7 +46,9 @@ def _dataset(name: str) -> Dataset:
 
 
 def settings_from(arguments: argparse.Namespace) -> Settings:
-    """Load settings from file and environment, then let the command's own options win."""
+    """Load settings from file and environment, then let the command's own options win; warn of unknown variables."""
+    for description in unknown_variables():
+        print(f"assay: warning: {description}", file=sys.stderr)
     given = {
         name: value for name, value in vars(arguments).items() if name in Settings.model_fields and value is not None
     }

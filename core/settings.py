@@ -3,6 +3,7 @@
 This is the only module that reads the environment.
 """
 
+import difflib
 import os
 import tomllib
 from collections.abc import Mapping
@@ -11,6 +12,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from assay.errors import InvalidRequest, plain
+
+_PREFIX = "ASSAY_"
+_ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE"})  # read below, but no settings of a service
 
 
 class Settings(BaseModel):
@@ -50,10 +54,22 @@ def load_settings(environ: Mapping[str, str] | None = None, file: Path | None = 
         except (OSError, ValueError) as error:
             raise InvalidRequest(f"cannot read settings file {chosen}: {error}", path=str(chosen)) from error
     for name in Settings.model_fields:
-        text = source.get(f"ASSAY_{name.upper()}")
+        text = source.get(f"{_PREFIX}{name.upper()}")
         if text:
             values[name] = tuple(filter(None, text.split(","))) if name == "api_keys" else text
     return _validate(values)
+
+
+def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
+    """Describe every `ASSAY_*` variable that nothing reads, with the name it was probably meant to be."""
+    source = os.environ if environ is None else environ
+    known = {*_ELSEWHERE, *(f"{_PREFIX}{name.upper()}" for name in Settings.model_fields)}
+    descriptions = []
+    for name in sorted(name for name in source if name.startswith(_PREFIX) and name not in known):
+        nearest = difflib.get_close_matches(name, sorted(known), n=1)
+        hint = f"did you mean {nearest[0]}?" if nearest else "see the settings in the README"
+        descriptions.append(f"{name} is not a setting; {hint}")
+    return descriptions
 
 
 def override(settings: Settings, values: Mapping[str, object]) -> Settings:
@@ -67,7 +83,7 @@ def _validate(values: Mapping[str, object]) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise InvalidRequest(plain(first["msg"]), path=name, fix=f"see ASSAY_{name.upper()}") from error
+        raise InvalidRequest(plain(first["msg"]), path=name, fix=f"see {_PREFIX}{name.upper()}") from error
 
 
 def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[str]:

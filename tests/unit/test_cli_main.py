@@ -76,6 +76,17 @@ def test_options_of_the_sandbox_are_refused_beside_a_url(option: list[str], caps
     assert "--url" in capsys.readouterr().err
 
 
+def test_a_misspelt_variable_is_warned_of_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command that reads settings names the variable and the nearest setting on standard error, and goes on."""
+    monkeypatch.setenv("ASSAY_SLOT", "2")
+
+    settings_from(build_parser().parse_args(["doctor"]))
+
+    assert capsys.readouterr().err == "assay: warning: ASSAY_SLOT is not a setting; did you mean ASSAY_SLOTS?\n"
+
+
 def test_options_win_over_the_environment_and_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Command line, then ASSAY_* variables, then the file."""
     file = tmp_path / "assay.toml"

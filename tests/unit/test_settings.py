@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from assay.errors import InvalidRequest
-from assay.settings import Settings, load_settings, override, required_neighbours
+from assay.settings import Settings, load_settings, override, required_neighbours, unknown_variables
 
 
 def test_defaults_stand_without_file_and_environment() -> None:
@@ -100,3 +100,13 @@ def test_required_neighbours_are_a_list_of_names() -> None:
     """ASSAY_REQUIRE holds names separated by commas."""
     assert required_neighbours({"ASSAY_REQUIRE": "redis,jail"}) == {"redis", "jail"}
     assert required_neighbours({}) == frozenset()
+
+
+def test_unknown_variables_are_told_with_the_nearest_name() -> None:
+    """A misspelt ASSAY_* variable is described, with the setting it resembles; known and foreign ones are not."""
+    environ = {"ASSAY_WORKER": "2", "ASSAY_XYZZY": "1", "ASSAY_PORT": "1", "ASSAY_REQUIRE": "redis", "PATH": "/bin"}
+
+    assert unknown_variables(environ) == [
+        "ASSAY_WORKER is not a setting; did you mean ASSAY_WORKERS?",
+        "ASSAY_XYZZY is not a setting; see the settings in the README",
+    ]
