@@ -1,8 +1,13 @@
 """The names of everything Assay keeps in Redis, beside RQ's own keys.
 
 A batch is a hash, a bitmap of recorded attempts, a stream of result lines, a hash of group sums and a set of the
-chunks that still hold its attempts. All but the hash of a finished batch go once it is archived.
+chunks that still hold its attempts. All of them go once it is archived.
+
+Builders take ids as they are. Ids that callers chose are written as JSON, because lone surrogates are legal in them
+and no bytes of UTF-8. Scripts that make names themselves are given what a builder makes of "", a prefix.
 """
+
+import json
 
 PENDING = "assay:pending"
 """Attempts accepted and not yet recorded."""
@@ -18,6 +23,8 @@ METRICS = "assay:metrics"
 """Counters of the whole service."""
 RUNNING = "assay:running-batches"
 """Batches whose results are not all in the archive."""
+UPKEEP = "assay:upkeep"
+"""Name of the service that does the chores at the moment."""
 
 PROGRESS_CHANNEL = "assay:progress"
 """Ids of batches that got results (msgpack list); listeners look for themselves what is new."""
@@ -64,17 +71,22 @@ def document(key: str) -> str:
 
 def stored_task(task_id: str) -> str:
     """What a task id stands for: the fields of a task reference as JSON."""
-    return f"assay:task:{task_id}"
+    return f"assay:task:{json.dumps(task_id)}"
 
 
-def task_stats(task: str) -> str:
-    """Hash of sums over all attempts of a task; `task` is its id as JSON."""
-    return f"assay:stats:{task}"
+def task_contents(task_id: str) -> str:
+    """Sorted set of the content hashes under which a task was attempted, by the time of the last attempt."""
+    return f"assay:stats:{json.dumps(task_id)}"
 
 
-def task_versions(task: str) -> str:
-    """List of the policy versions in those statistics, oldest first."""
-    return f"assay:stats:{task}:versions"
+def task_stats(task_id: str, content: str) -> str:
+    """Hash of sums over all attempts of a task with this content."""
+    return f"assay:stats:{json.dumps(task_id)}:{content}"
+
+
+def task_versions(task_id: str, content: str) -> str:
+    """List of the policy versions in those sums, oldest first."""
+    return f"assay:stats:{json.dumps(task_id)}:{content}:versions"
 
 
 def idempotency(digest: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import __version__
@@ -40,26 +41,13 @@ def to_line(result: Result) -> Line:
 
 def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
     """Add to `pipeline` the step that records `line` unless the attempt has one; read its answer with `is_recorded`."""
-    batch_id = member.terms.batch_id
-    entry = member.entry
-    result = line.result
-    task = json.dumps(entry.task.id)
-    names = (
-        keys.batch(batch_id),
-        keys.recorded(batch_id),
-        keys.stream(batch_id),
-        keys.groups(batch_id),
-        keys.PENDING,
-        keys.TASK_REFS,
-        keys.DEADLINES,
-        keys.task_stats(task),
-        keys.task_versions(task),
-    )
+    entry, result = member.entry, line.result
+    names = _touched(member)
     pipeline.eval(
         scripts.RECORD,
         len(names),
         *names,
-        batch_id,
+        member.terms.batch_id,
         entry.index,
         line.head,
         line.tail,
@@ -71,6 +59,25 @@ def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
         DOCUMENT_TTL_S,
         SCORE_TTL_S,
         STATS_TTL_S,
+        keys.document(""),
+        entry.task.content,
+    )
+
+
+def _touched(member: Member) -> Sequence[str]:
+    """Return the keys that recording a result reads or writes, in the order that the script wants."""
+    batch_id, task = member.terms.batch_id, member.entry.task
+    return (
+        keys.batch(batch_id),
+        keys.recorded(batch_id),
+        keys.stream(batch_id),
+        keys.groups(batch_id),
+        keys.PENDING,
+        keys.TASK_REFS,
+        keys.DEADLINES,
+        keys.task_stats(task.id, task.content),
+        keys.task_versions(task.id, task.content),
+        keys.task_contents(task.id),
     )
 
 

@@ -1,20 +1,19 @@
 """Routes for stored tasks and verifiers. Stored tests are never handed back."""
 
 import asyncio
-import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any  # Any: schemas and examples are JSON
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
-from assay.errors import InvalidRequest, NotFound
-from assay.service import keys, spec
+from assay.errors import InvalidRequest
+from assay.service import spec
 from assay.service.admission import Draft, Drafted
 from assay.service.answers import json_answer
 from assay.service.bodies import Kind, media_kind, parse_object, walk, walk_lines
 from assay.service.intake_http import BodyReader
 from assay.service.parts import Parts
+from assay.service.task_stats import read_stats
 from assay.verifiers.interface import Verifier
 
 
@@ -49,13 +48,13 @@ class _TaskRoutes:
         raw = await self._bodies.raw(request)
         return json_answer({"stored": await asyncio.to_thread(self._store_many, kind, request, raw)})
 
-    async def stats(self, task_id: str) -> Response:
-        """Return how the attempts at a task have fared so far, in all and by policy version."""
-        key = keys.task_stats(json.dumps(task_id))
-        fields = await asyncio.to_thread(self._parts.connection.ask, "HGETALL", key)
-        if not fields:
-            raise NotFound(f"no attempt at task {task_id!r} is known", fix="check the id")
-        return json_answer(_stats(task_id, fields))
+    async def stats(
+        self,
+        task_id: str,
+        content: str | None = Query(None, description="Content hash of the task; default: that of the last attempt."),
+    ) -> Response:
+        """Return how the attempts at one content of a task have fared so far, in all and by policy version."""
+        return json_answer(await asyncio.to_thread(read_stats, self._parts.connection, task_id, content))
 
     async def verifiers(self) -> Response:
         """Return the names and versions of all verifiers."""
@@ -98,27 +97,3 @@ def _describe(verifier: Verifier) -> Mapping[str, Any]:
     schema = verifier.task_model.model_json_schema()
     example = next(iter(schema.pop("examples", ())), None)
     return {"name": verifier.name, "version": verifier.version, "schema": schema, "example": example}
-
-
-def _stats(task_id: str, fields: Mapping[bytes, bytes]) -> Mapping[str, Any]:
-    values = {name.decode(): value for name, value in fields.items()}
-    versions = sorted(name[1:-2] for name in values if name.startswith("v") and name.endswith(":n"))
-    last = datetime.fromtimestamp(float(values["last"]), UTC).isoformat(timespec="milliseconds")
-    return {
-        "task_id": task_id,
-        **_sums(values, ""),
-        "last_seen": last,
-        "policy_versions": {json.loads(version): _sums(values, f"v{version}:") for version in versions},
-    }
-
-
-def _sums(values: Mapping[str, bytes], prefix: str) -> Mapping[str, Any]:
-    scored = int(values.get(f"{prefix}scored", 0))
-    passed = int(values.get(f"{prefix}passed", 0))
-    return {
-        "attempts": int(values.get(f"{prefix}n", 0)),
-        "passed": passed,
-        "scored": scored,
-        "pass_rate": passed / scored if scored else None,
-        "mean_reward": float(values[f"{prefix}sum"]) / scored if scored else None,
-    }

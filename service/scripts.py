@@ -1,14 +1,14 @@
 """The steps that must happen in Redis as one: written in Lua, sent whole (Redis caches them by content).
 
 Sent by EVAL and not by hash, so that a Redis that was restarted needs no special case. Keys are handed over,
-except task documents, whose names are made from the hashes that a batch holds (Assay does not use Redis Cluster).
+except those of task documents and chunks, which scripts make from a prefix (Assay does not use Redis Cluster).
 """
 
 HOLD = """
--- KEYS: task refs. ARGV: (document key, packed document or '') pairs.
+-- KEYS: task refs. ARGV: prefix of document keys, then (document key, packed document or '') pairs.
 -- A document that somebody else stored meanwhile is kept; one that is held never expires.
-for i = 1, #ARGV, 2 do
-  local name = 'assay:t:' .. ARGV[i]
+for i = 2, #ARGV, 2 do
+  local name = ARGV[1] .. ARGV[i]
   if ARGV[i + 1] ~= '' then redis.call('SET', name, ARGV[i + 1], 'NX') end
   redis.call('PERSIST', name)
   redis.call('HINCRBY', KEYS[1], ARGV[i], 1)
@@ -16,20 +16,21 @@ end
 """
 
 RELEASE = """
--- KEYS: task refs. ARGV: seconds a document outlives its last holder, then document keys.
-for i = 2, #ARGV do
+-- KEYS: task refs. ARGV: prefix of document keys, seconds a document outlives its last holder, then document keys.
+for i = 3, #ARGV do
   if redis.call('HINCRBY', KEYS[1], ARGV[i], -1) <= 0 then
     redis.call('HDEL', KEYS[1], ARGV[i])
-    redis.call('EXPIRE', 'assay:t:' .. ARGV[i], ARGV[1])
+    redis.call('EXPIRE', ARGV[1] .. ARGV[i], ARGV[2])
   end
 end
 """
 
 RECORD = """
 -- KEYS: 1 batch, 2 recorded, 3 stream, 4 groups, 5 pending, 6 task refs, 7 deadlines, 8 task stats,
---       9 policy versions in those stats
+--       9 policy versions in those stats, 10 contents of the task
 -- ARGV: 1 batch id, 2 index, 3 line up to the number of seq, 4 line after it, 5 outcome, 6 reward or '',
---       7 group as JSON, 8 policy version as JSON or '', 9 now, 10 document ttl, 11 score ttl, 12 stats ttl
+--       7 group as JSON, 8 policy version as JSON or '', 9 now, 10 document ttl, 11 score ttl, 12 stats ttl,
+--       13 prefix of document keys, 14 content of the task
 -- Answers 1 if this result is the attempt's, 0 if another was first, -1 if the batch is gone.
 local meta = redis.call('HMGET', KEYS[1], 'total', 'kind')
 if not meta[1] then return -1 end
@@ -81,13 +82,16 @@ if ARGV[5] ~= 'cancelled' then
   end
   redis.call('HSET', KEYS[8], 'last', ARGV[9])
   redis.call('EXPIRE', KEYS[8], ARGV[12])
+  redis.call('ZADD', KEYS[10], ARGV[9], ARGV[14])
+  redis.call('ZREMRANGEBYSCORE', KEYS[10], '-inf', ARGV[9] - ARGV[12])
+  redis.call('EXPIRE', KEYS[10], ARGV[12])
 end
 if seq == total then
   redis.call('HSET', KEYS[1], 'finished', ARGV[9])
   for key in string.gmatch(redis.call('HGET', KEYS[1], 'docs') or '', '%S+') do
     if redis.call('HINCRBY', KEYS[6], key, -1) <= 0 then
       redis.call('HDEL', KEYS[6], key)
-      redis.call('EXPIRE', 'assay:t:' .. key, ARGV[10])
+      redis.call('EXPIRE', ARGV[13] .. key, ARGV[10])
     end
   end
   redis.call('HDEL', KEYS[1], 'docs')

@@ -133,10 +133,12 @@ STATS = _answer(
     200,
     "The task's record",
     _object(
-        ["task_id", "attempts"],
+        ["task_id", "content", "attempts"],
         task_id=_STRING,
+        content=_STRING,
         **_STATS,
         last_seen=_STRING,
+        contents=_list(_STRING),
         policy_versions={"type": "object", "additionalProperties": _object([], **_STATS)},
     ),
 )

@@ -23,7 +23,7 @@ class TaskStore:
         items = list(documents.items())
         for start in range(0, len(items), _PER_COMMAND):
             flat = [value for item in items[start : start + _PER_COMMAND] for value in item]
-            pipeline.eval(scripts.HOLD, 1, keys.TASK_REFS, *flat)
+            pipeline.eval(scripts.HOLD, 1, keys.TASK_REFS, keys.document(""), *flat)
 
     def store(self, tasks: Sequence[Drafted]) -> None:
         """Let ids stand for these tasks from now on, all or none; what they stood for before is released."""
@@ -33,7 +33,7 @@ class TaskStore:
         for task in tasks:
             pipeline.set(keys.stored_task(task.ref.id), _pack_ref(task.ref))
         if before:
-            pipeline.eval(scripts.RELEASE, 1, keys.TASK_REFS, DOCUMENT_TTL_S, *before)
+            pipeline.eval(scripts.RELEASE, 1, keys.TASK_REFS, keys.document(""), DOCUMENT_TTL_S, *before)
         self._connection.run(pipeline)
 
     def resolve(self, ids: Set[str]) -> Mapping[str, TaskRef]:

@@ -4,6 +4,7 @@ import logging
 import threading
 
 from assay.errors import AssayError
+from assay.service import keys
 from assay.service.connection import Connection
 from assay.service.parts import Parts
 
@@ -36,7 +37,7 @@ class Upkeep:
         rounds = 0
         while not self._stopping.wait(_PERIOD_S):
             try:
-                if is_elected(self._parts.connection, "assay:upkeep", self._name):
+                if is_elected(self._parts.connection, keys.UPKEEP, self._name):
                     do_chores(self._parts)
                 if rounds % _EXPIRE_EVERY == 0:
                     self._parts.archive.expire(self._parts.settings.result_ttl_s)

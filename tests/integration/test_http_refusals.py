@@ -62,6 +62,10 @@ BAD_BATCHES: dict[str, tuple[bytes, str]] = {
         changed(attempts=[{"task_id": "t0", "completion": ""}, {"task_id": "nobody", "completion": ""}]),
         "attempts[1].task_id",
     ),
+    "unknown task, half a character": (
+        b'{"attempts": [{"task_id": "\\ud83d", "completion": ""}]}',
+        "attempts[0].task_id",
+    ),
     "no tests field": (changed(tasks=[{"id": "t0", "verifier": "echo"}]), "tasks[0].tests"),
     "no attempts": (changed(attempts=[]), "attempts"),
     "null completion": (changed(attempts=[{"task_id": "t0", "completion": None}]), "attempts[0].completion"),

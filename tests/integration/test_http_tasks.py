@@ -81,6 +81,26 @@ def test_statistics_of_a_task(http: httpx.Client) -> None:
     assert http.get("/v1/tasks/unheard-of/stats").status_code == 404
 
 
+def test_other_content_has_statistics_of_its_own(http: httpx.Client) -> None:
+    """New tests under an old id start from zero; the old sums can still be asked for by their content hash."""
+    seen = []
+    for tests, outcome in ((["old"], "failed"), (["new"], "passed")):
+        task = echo_task("stat/2", tests=tests)
+        lines = follow(
+            http, submit(http, {"tasks": [task], "attempts": [{"id": "stat/2", "completion": order(outcome)}]})
+        )
+        seen.append(lines[0]["versions"]["task"])
+    old, new = seen
+
+    latest = http.get("/v1/tasks/stat%2F2/stats").json()
+    earlier = http.get("/v1/tasks/stat%2F2/stats", params={"content": old}).json()
+
+    assert (latest["content"], latest["attempts"], latest["pass_rate"]) == (new, 1, 1.0)
+    assert (earlier["content"], earlier["attempts"], earlier["pass_rate"]) == (old, 1, 0.0)
+    assert latest["contents"] == [new, old]
+    assert http.get("/v1/tasks/stat%2F2/stats", params={"content": "unknown"}).status_code == 404
+
+
 def test_verifiers_describe_themselves(http: httpx.Client) -> None:
     """Every verifier has a name, a version, a schema of its tasks and an example that is a good task."""
     (listed,) = http.get("/v1/verifiers").json()["verifiers"]
