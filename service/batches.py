@@ -58,12 +58,12 @@ class Batches:
         self.tasks = TaskStore(connection)
         self._admitting = threading.Lock()  # so that the check against the limit and the transaction are one step here
 
-    def accept(self, batch: NewBatch, idempotency: Idempotency | None = None) -> Accepted:
+    def accept(self, batch: NewBatch, idempotency: Idempotency | None = None, *, interactive: bool = False) -> Accepted:
         """Accept a batch; it is on disk when this returns. Raises QueueFull, TooLarge, InvalidRequest."""
         marker = keys.idempotency(idempotency.digest if idempotency else uuid.uuid4().hex)
         ttl_s = idempotency.ttl_s if idempotency else _MARKER_TTL_S
         body = idempotency.body if idempotency else ""
-        filing = self._prepare([(new_batch_id(), batch)], interactive=False)
+        filing = self._prepare([(new_batch_id(), batch)], interactive=interactive, is_kept=True)
 
         def build(value: bytes | None, pipeline: Pipeline) -> Accepted:
             if value is not None:
@@ -82,7 +82,7 @@ class Batches:
     def accept_scores(self, calls: Sequence[tuple[str, NewBatch]]) -> None:
         """Accept interactive calls under the ids given, in one transaction and in shared chunks. Raises QueueFull."""
         marker = keys.idempotency(calls[0][0])
-        filing = self._prepare(calls, interactive=True)
+        filing = self._prepare(calls, interactive=True, is_kept=False)
 
         def build(value: bytes | None, pipeline: Pipeline) -> None:
             if value is not None:
@@ -160,7 +160,7 @@ class Batches:
                 retry_after_s=max(1, min(_LONGEST_WAIT_S, round(wait_s))),
             )
 
-    def _prepare(self, calls: Sequence[tuple[str, NewBatch]], *, interactive: bool) -> "_Filing":
+    def _prepare(self, calls: Sequence[tuple[str, NewBatch]], *, interactive: bool, is_kept: bool) -> "_Filing":
         """Do everything that needs no lock: cut and pack the chunks."""
         now = time.time()
         lanes: dict[Lane, list[Member]] = {}
@@ -173,7 +173,7 @@ class Batches:
             size = choose_size(len(members), self._fleet.slots(), self._fleet.mean_run_s())
             ordered = members if interactive else interleave(members, size)
             chunks += [_Chunk(lane, pack(part), _ids(part)) for part in cut(ordered, size)]
-        return _Filing(calls, "score" if interactive else "batch", now, chunks)
+        return _Filing(calls, is_kept, now, chunks)
 
     def _file(self, pipeline: Pipeline, filing: "_Filing") -> None:
         pipeline.incrby(keys.PENDING, filing.size)
@@ -235,7 +235,8 @@ class _Filing:
     """What one transaction brings: batches under their ids, and the chunks that hold their attempts."""
 
     calls: Sequence[tuple[str, NewBatch]]
-    kind: str
+    is_kept: bool
+    """Whether results are archived and counted by group; those of an ordinary score are only answered."""
     now: float
     chunks: Sequence[_Chunk]
 
@@ -248,7 +249,7 @@ def _describe(pipeline: Pipeline, batch_id: str, batch: NewBatch, filing: _Filin
     fields: dict[str, str | int] = {
         "total": len(batch.entries),
         "done": 0,
-        "kind": filing.kind,
+        "kind": "batch" if filing.is_kept else "score",
         "accepted": f"{filing.now:.6f}",
         "options": batch.options.model_dump_json(exclude_unset=True),
         "docs": " ".join(batch.documents),
@@ -256,7 +257,7 @@ def _describe(pipeline: Pipeline, batch_id: str, batch: NewBatch, filing: _Filin
     pipeline.hset(keys.batch(batch_id), mapping=fields)  # type: ignore[arg-type]  # narrower than it takes
     if batch.options.deadline_s is not None:
         pipeline.zadd(keys.DEADLINES, {batch_id: filing.now + batch.options.deadline_s})
-    if filing.kind == "batch":
+    if filing.is_kept:
         _count_groups(pipeline, batch_id, batch.entries)
         pipeline.sadd(keys.RUNNING, batch_id)
 
@@ -287,8 +288,8 @@ def _same_again(value: bytes, body: str) -> Accepted:
     known, batch_id, total = json.loads(value)
     if known != body:
         raise InvalidRequest(
-            "this Idempotency-Key was sent with another body",
+            "this Idempotency-Key was sent with another request",
             path="Idempotency-Key",
-            fix="use a new key for a new batch",
+            fix="use a new key for a new request",
         )
     return Accepted(batch_id, total, is_repeated=True)

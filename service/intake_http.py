@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from starlette.requests import Request
 
@@ -50,16 +50,23 @@ class BodyReader:
         return read_batch(data, kind, query, draft, self._parts.batches.tasks.resolve)
 
 
-def idempotency_of(request: Request, raw: bytes, ttl_s: int) -> Idempotency | None:
-    """Return the caller's Idempotency-Key and a digest of what it was sent with; blocks for large bodies."""
+async def idempotency_of(request: Request, raw: bytes, ttl_s: int) -> Idempotency | None:
+    """Return the caller's Idempotency-Key and a digest of what it was sent with, if there is one."""
     key = request.headers.get("idempotency-key")
     if key is None:
         return None
-    body = hashlib.sha256(raw)
-    for part in (
+    sent_with = (
+        request.url.path,
+        request.url.query,
         request.headers.get("content-type", ""),
         request.headers.get("content-encoding", ""),
-        request.url.query,
-    ):
+    )
+    digest = await asyncio.to_thread(_digest, raw, sent_with)
+    return Idempotency(hashlib.sha256(key.encode()).hexdigest(), digest, ttl_s)
+
+
+def _digest(raw: bytes, sent_with: Iterable[str]) -> str:
+    body = hashlib.sha256(raw)
+    for part in sent_with:
         body.update(b"\0" + part.encode())
-    return Idempotency(hashlib.sha256(key.encode()).hexdigest(), body.hexdigest(), ttl_s)
+    return body.hexdigest()

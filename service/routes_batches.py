@@ -8,12 +8,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from assay.errors import InvalidRequest, NotFound, TooLarge
+from assay.errors import InvalidRequest, NotFound, ServiceUnavailable, TooLarge
 from assay.schema import Wire
 from assay.service import spec
+from assay.service.admission import NewBatch
 from assay.service.answers import json_answer
 from assay.service.archive import Stored
-from assay.service.batches import by_groups_or_indexes
+from assay.service.batches import Idempotency, by_groups_or_indexes
 from assay.service.bodies import parse_object
 from assay.service.chunks import Entry
 from assay.service.intake_http import BodyReader, idempotency_of
@@ -57,8 +58,7 @@ class _BatchRoutes:
         """Accept a batch; answered once it is durable."""
         raw = await self._bodies.raw(request)
         batch = await self._bodies.batch(request, raw)
-        ttl_s = self._parts.settings.result_ttl_s
-        idempotency = await asyncio.to_thread(idempotency_of, request, raw, ttl_s)
+        idempotency = await idempotency_of(request, raw, self._parts.settings.result_ttl_s)
         accepted = await asyncio.to_thread(self._parts.batches.accept, batch, idempotency)
         state = "queued"
         if accepted.is_repeated:
@@ -67,7 +67,8 @@ class _BatchRoutes:
 
     async def score(self, request: Request) -> Response:
         """Score a few attempts at interactive priority; answered, in input order, when all are done."""
-        batch = await self._bodies.batch(request, await self._bodies.raw(request))
+        raw = await self._bodies.raw(request)
+        batch = await self._bodies.batch(request, raw)
         if len(batch.entries) > _MAX_SCORE:
             raise TooLarge(f"more than {_MAX_SCORE} attempts", path="attempts", fix="use POST /v1/batches")
 
@@ -75,8 +76,22 @@ class _BatchRoutes:
             while (await request.receive())["type"] != "http.disconnect":
                 pass
 
-        lines = await self._parts.calls.score(batch, gone)
+        idempotency = await idempotency_of(request, raw, self._parts.settings.result_ttl_s)
+        if idempotency is None:
+            lines = await self._parts.calls.score(batch, gone)
+        else:
+            lines = await self._score_once(batch, idempotency)
         return Response(b'{"results":[' + b",".join(lines) + b"]}", media_type="application/json")
+
+    async def _score_once(self, batch: NewBatch, idempotency: Idempotency) -> list[bytes]:
+        """Return the lines of a kept batch: a call that is sent again waits for what the first one started."""
+        accepted = await asyncio.to_thread(self._parts.batches.accept, batch, idempotency, interactive=True)
+        reader = await asyncio.to_thread(self._parts.results.read, accepted.batch_id, 0)
+        pages = _pages(self._parts, accepted.batch_id, reader, follow=True, gather_s=0.0)
+        entries = [entry async for page in pages for entry in page]
+        if not reader.is_complete:
+            raise ServiceUnavailable("the service is stopping; send the call again")
+        return [entry.line for entry in sorted(entries, key=lambda entry: entry.index)]
 
     async def status(self, batch_id: str) -> Response:
         """Return state, progress, counts by outcome and sums per group."""
@@ -113,7 +128,9 @@ class _BatchRoutes:
         return StreamingResponse(body, media_type=NDJSON)
 
 
-async def _pages(parts: Parts, batch_id: str, reader: Reader, follow: bool) -> AsyncIterator[list[Stored]]:
+async def _pages(
+    parts: Parts, batch_id: str, reader: Reader, follow: bool, gather_s: float = _GATHER_S
+) -> AsyncIterator[list[Stored]]:
     with parts.hub.watching(batch_id) as news:
         while not reader.is_complete:
             news.clear()
@@ -125,7 +142,7 @@ async def _pages(parts: Parts, batch_id: str, reader: Reader, follow: bool) -> A
             else:
                 try:
                     await asyncio.wait_for(news.wait(), _LOOK_AGAIN_S)
-                    await asyncio.sleep(_GATHER_S)
+                    await asyncio.sleep(gather_s)
                 except TimeoutError:
                     continue  # the message may have been lost: look again
 

@@ -102,10 +102,22 @@ _STATUS = _object(
 _STATS = {**_SUMS, "passed": _INTEGER, "pass_rate": _MAYBE_NUMBER}
 _VERSIONED = {"name": _STRING, "version": _STRING}
 
-BATCH_BODY = _body(("application/json", _ref("Batch")), ("application/x-ndjson", _ref("Line")))
-SCORE_BODY = _body(
-    ("application/json", {"anyOf": [_ref("Batch"), _ref("Pair")]}), ("application/x-ndjson", _ref("Line"))
-)
+_ONCE = {
+    "parameters": [
+        {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "schema": _STRING,
+            "description": "A request that is sent again under its key gets what the first one started.",
+        }
+    ]
+}
+BATCH_BODY = {**_ONCE, **_body(("application/json", _ref("Batch")), ("application/x-ndjson", _ref("Line")))}
+SCORE_BODY = {
+    **_ONCE,
+    **_body(("application/json", {"anyOf": [_ref("Batch"), _ref("Pair")]}), ("application/x-ndjson", _ref("Line"))),
+}
 TASK_BODY = _body(("application/json", _ref("Task")))
 TASKS_BODY = _body(
     ("application/x-ndjson", _ref("Task")), ("application/json", _object(["tasks"], tasks=_list(_ref("Task"))))

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -71,6 +72,48 @@ def test_a_caller_that_leaves_takes_its_attempts_along(http: httpx.Client, servi
     wait_for(lambda: "assay_pending_attempts 0.0" in http.get("/metrics").text)
     assert http.post("/v1/score", json={"task": echo_task(), "completion": order()}).status_code == 200
     assert cancelled(http) == before
+
+
+def test_a_score_sent_again_under_its_key_is_not_run_again(http: httpx.Client) -> None:
+    """The same key and request get the results of the first run, also while that still goes on."""
+    document = batch(3, lambda i: order("failed", reward=i, sleep_s=0.5, mark="once"))
+    headers = {"Idempotency-Key": "score-once"}
+
+    with ThreadPoolExecutor(2) as threads:
+        calls = [threads.submit(http.post, "/v1/score", json=document, headers=headers) for _ in range(2)]
+        answers = [call.result().json() for call in calls]
+    later = http.post("/v1/score", json=document, headers=headers).json()
+
+    assert [result["reward"] for result in later["results"]] == [0.0, 1.0, 2.0]
+    assert answers == [later, later]
+
+
+def test_a_score_with_a_key_outlives_its_caller(http: httpx.Client, service_url: str) -> None:
+    """Whoever lost the connection gets the results by sending the same again: they were not cancelled."""
+    body = json.dumps({"task": echo_task(), "completion": order("failed", sleep_s=0.5, mark="left")}).encode()
+    host, port = service_url.removeprefix("http://").split(":")
+    head = b"POST /v1/score HTTP/1.1\r\nHost: x\r\nIdempotency-Key: left\r\nContent-Length: %d\r\n\r\n" % len(body)
+
+    with socket.create_connection((host, int(port))) as line:
+        line.sendall(head + body)
+        wait_for(lambda: "assay_pending_attempts 1.0" in http.get("/metrics").text)
+    answer = http.post("/v1/score", content=body, headers={"Idempotency-Key": "left"})
+
+    assert [result["outcome"] for result in answer.json()["results"]] == ["failed"]
+
+
+def test_a_key_belongs_to_one_request(http: httpx.Client) -> None:
+    """Another body, or another address, under a key that was used is refused."""
+    headers = {"Idempotency-Key": "score-taken"}
+    http.post("/v1/score", json=batch(1), headers=headers)
+
+    answers = [
+        http.post("/v1/score", json=batch(2), headers=headers),
+        http.post("/v1/batches", json=batch(1), headers=headers),
+    ]
+
+    assert [answer.status_code for answer in answers] == [422, 422]
+    assert answers[0].json()["path"] == "Idempotency-Key"
 
 
 def test_too_many_for_a_score_are_refused(http: httpx.Client) -> None:
