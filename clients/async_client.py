@@ -8,7 +8,7 @@ from typing import Self
 import httpx
 
 from assay.clients import calls
-from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Task, VerifierInfo
+from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Read, Task, VerifierInfo
 from assay.clients.client import TIMEOUT
 from assay.clients.following import Following
 from assay.clients.retries import Outage, RetryPolicy, Tries
@@ -68,11 +68,11 @@ class AsyncClient:
         idempotency_key: str | None = None,
     ) -> Accepted:
         """Hand in a batch; once this returns, the service will finish it even if it restarts."""
-        return calls.read(Accepted, await self._send(calls.submit(tasks, attempts, options, idempotency_key)))
+        return await self._send(calls.submit(tasks, attempts, options, idempotency_key))
 
     async def status(self, batch_id: str) -> BatchStatus:
         """Return how far a batch is."""
-        return calls.read(BatchStatus, await self._send(calls.status(batch_id)))
+        return await self._send(calls.status(batch_id))
 
     async def iter_results(self, batch_id: str, *, after: int = 0) -> AsyncIterator[Result]:
         """Yield a batch's results as they finish, each once, across cut connections; `after` skips some."""
@@ -85,8 +85,7 @@ class AsyncClient:
                     yield result
                 problem = "the stream ended before the batch was complete"
             except httpx.TransportError as error:
-                problem = f"{type(error).__name__}: {error}"
-                self._outage.begin(problem)
+                problem = self._outage.begin(error)
             if following.is_complete((await self.status(batch_id)).total):
                 return
             await self._sleep(tries.after_error(problem))
@@ -103,14 +102,22 @@ class AsyncClient:
         return await self.wait(accepted.batch_id)
 
     async def score(
-        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
+        self,
+        tasks: Sequence[Task],
+        attempts: Sequence[AttemptLike],
+        *,
+        options: BatchOptions | None = None,
+        idempotency_key: str | None = None,
     ) -> list[Result]:
-        """Score a few attempts at interactive priority: results in input order."""
-        return calls.read_scored(await self._send(calls.score(tasks, attempts, options)))
+        """Score a few attempts at interactive priority: results in input order.
 
-    async def score_one(self, task: Task, completion: str) -> Result:
-        """Score one completion at interactive priority."""
-        return calls.read_scored(await self._send(calls.score_one(task, completion)))[0]
+        A retry judges again unless there is a key; then it gets what the first try started, and results are kept.
+        """
+        return await self._send(calls.score(tasks, attempts, options, idempotency_key))
+
+    async def score_one(self, task: Task, completion: str, *, idempotency_key: str | None = None) -> Result:
+        """Score one completion at interactive priority; the key is as for `score`."""
+        return await self._send(calls.score_one(task, completion, idempotency_key))
 
     async def cancel(
         self, batch_id: str, *, groups: Sequence[str] | None = None, attempts: Sequence[int] | None = None
@@ -124,7 +131,7 @@ class AsyncClient:
 
     async def verifiers(self) -> list[VerifierInfo]:
         """Return the verifiers that the service offers."""
-        return calls.read_verifiers(await self._send(calls.verifiers()))
+        return await self._send(calls.verifiers())
 
     async def _stream(self, batch_id: str, following: Following, tries: Tries) -> AsyncIterator[Result]:
         response = await self._http.send(self._request(calls.results(batch_id, following.after)), stream=True)
@@ -139,24 +146,22 @@ class AsyncClient:
         finally:
             await response.aclose()
 
-    async def _send(self, call: Call) -> bytes:
+    async def _send(self, call: Call[Read]) -> Read:
         tries = Tries(self._retry)
         while True:
             try:
                 async with self._turns:
                     response = await self._http.send(self._request(call))
             except httpx.TransportError as error:
-                problem = f"{type(error).__name__}: {error}"
-                self._outage.begin(problem)
-                pause_s = tries.after_error(f"{self._http.base_url}: {problem}")
+                pause_s = tries.after_error(self._outage.begin(error))
             else:
                 self._outage.end()
                 if response.is_success:
-                    return response.content
+                    return call.read(response.content)
                 pause_s = tries.after_answer(response.status_code, response.headers, response.content)
             await self._sleep(pause_s)
 
-    def _request(self, call: Call) -> httpx.Request:
+    def _request(self, call: Call[Read]) -> httpx.Request:
         return self._http.build_request(
             call.method, call.path, params=dict(call.params), headers=dict(call.headers), content=call.body
         )

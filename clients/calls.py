@@ -3,9 +3,9 @@
 import gzip
 import json
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar  # Any: task documents belong to verifiers, which a client does not know
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar  # Any: task documents belong to verifiers, which a client does not know
 from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -34,12 +34,17 @@ _REFUSALS: Mapping[int, type[RequestError]] = {
 }
 
 
+Read = TypeVar("Read")
+
+
 @dataclass(frozen=True)
-class Call:
-    """One HTTP request."""
+class Call(Generic[Read]):
+    """One HTTP request, and how to read its answer."""
 
     method: str
     path: str
+    read: Callable[[bytes], Read]
+    """Types the body of a success. Raises ServiceUnavailable if it is not what the API promises."""
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
@@ -97,9 +102,6 @@ class _Offered(Answer):
     verifiers: tuple[VerifierInfo, ...]
 
 
-AnswerModel = TypeVar("AnswerModel", bound=BaseModel)
-
-
 def authorization(api_key: str | None) -> Mapping[str, str]:
     """Return the header that carries the bearer key, if there is one."""
     return {} if api_key is None else {"Authorization": f"Bearer {api_key}"}
@@ -107,75 +109,57 @@ def authorization(api_key: str | None) -> Mapping[str, str]:
 
 def submit(
     tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None, key: str | None
-) -> Call:
+) -> Call[Accepted]:
     """Build `POST /v1/batches`. The idempotency key makes a repeated request the same batch."""
     headers = {"Idempotency-Key": key or uuid.uuid4().hex}
-    return _post("/v1/batches", _batch_document(tasks, attempts, options), headers)
+    return _post("/v1/batches", _batch_document(tasks, attempts, options), _reader(Accepted), headers)
 
 
-def score(tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None) -> Call:
-    """Build `POST /v1/score`, which answers with the results."""
-    return _post("/v1/score", _batch_document(tasks, attempts, options))
+def score(
+    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None, key: str | None
+) -> Call[list[Result]]:
+    """Build `POST /v1/score`, which answers with the results; with a key a repeated request is not run again."""
+    return _post("/v1/score", _batch_document(tasks, attempts, options), _read_scored, _key_header(key))
 
 
-def score_one(task: Task, completion: str) -> Call:
+def score_one(task: Task, completion: str, key: str | None) -> Call[Result]:
     """Build `POST /v1/score` for one completion."""
-    return _post("/v1/score", {"task": _document(task), "completion": completion})
+    document = {"task": _document(task), "completion": completion}
+    return _post("/v1/score", document, lambda body: _read_scored(body)[0], _key_header(key))
 
 
-def status(batch_id: str) -> Call:
+def status(batch_id: str) -> Call[BatchStatus]:
     """Build `GET /v1/batches/{id}`."""
-    return Call("GET", f"/v1/batches/{_segment(batch_id)}")
+    return Call("GET", f"/v1/batches/{_segment(batch_id)}", _reader(BatchStatus))
 
 
-def results(batch_id: str, after: int) -> Call:
-    """Build the request for results as they finish, from the one after `after`."""
-    return Call("GET", f"/v1/batches/{_segment(batch_id)}/results.jsonl", {"after": str(after), "follow": "true"})
+def results(batch_id: str, after: int) -> Call[None]:
+    """Build the request for results as they finish, from the one after `after`; its lines are read one by one."""
+    params = {"after": str(after), "follow": "true"}
+    return Call("GET", f"/v1/batches/{_segment(batch_id)}/results.jsonl", _ignore, params)
 
 
-def cancel(batch_id: str, groups: Sequence[str] | None, attempts: Sequence[int] | None) -> Call:
+def cancel(batch_id: str, groups: Sequence[str] | None, attempts: Sequence[int] | None) -> Call[None]:
     """Build the request that cancels a whole batch, or the named groups and attempt indexes of it."""
     if groups is None and attempts is None:
-        return Call("DELETE", f"/v1/batches/{_segment(batch_id)}")
+        return Call("DELETE", f"/v1/batches/{_segment(batch_id)}", _ignore)
     chosen = {
         "groups": None if groups is None else list(groups),
         "attempts": None if attempts is None else list(attempts),
     }
-    return _post(
-        f"/v1/batches/{_segment(batch_id)}/cancel",
-        {name: value for name, value in chosen.items() if value is not None},
-    )
+    document = {name: value for name, value in chosen.items() if value is not None}
+    return _post(f"/v1/batches/{_segment(batch_id)}/cancel", document, _ignore)
 
 
-def verifiers() -> Call:
+def verifiers() -> Call[list[VerifierInfo]]:
     """Build `GET /v1/verifiers`."""
-    return Call("GET", "/v1/verifiers")
+    return Call("GET", "/v1/verifiers", lambda body: list(_parse(_Offered, body).verifiers))
 
 
-def store_task(task: Task) -> Call:
+def store_task(task: Task) -> Call[None]:
     """Build `PUT /v1/tasks/{id}`: attempts can then name the task without sending it."""
     document = _document(task)
-    call = _post(f"/v1/tasks/{_segment(str(document.get('id', '')))}", document)
-    return Call("PUT", call.path, call.params, call.headers, call.body)
-
-
-def read(model: type[AnswerModel], body: bytes) -> AnswerModel:
-    """Type an answer. Raises ServiceUnavailable if it is not what the API promises."""
-    try:
-        return model.model_validate_json(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise ServiceUnavailable(f"the answer is not a {model.__name__}: {first['msg']} at {first['loc']}") from error
-
-
-def read_scored(body: bytes) -> list[Result]:
-    """Return the results of a `score` answer."""
-    return list(read(_Scored, body).results)
-
-
-def read_verifiers(body: bytes) -> list[VerifierInfo]:
-    """Return the verifiers of a `verifiers` answer."""
-    return list(read(_Offered, body).verifiers)
+    return replace(_post(f"/v1/tasks/{_segment(str(document.get('id', '')))}", document, _ignore), method="PUT")
 
 
 def refusal(status_code: int, body: bytes, retry_after: str | None) -> AssayError:
@@ -202,6 +186,29 @@ def service_url(text: str) -> str:
     return text
 
 
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def _reader(model: type[Model]) -> Callable[[bytes], Model]:
+    return lambda body: _parse(model, body)
+
+
+def _parse(model: type[Model], body: bytes) -> Model:
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ServiceUnavailable(f"the answer is not a {model.__name__}: {first['msg']} at {first['loc']}") from error
+
+
+def _read_scored(body: bytes) -> list[Result]:
+    return list(_parse(_Scored, body).results)
+
+
+def _ignore(body: bytes) -> None:
+    del body  # that the answer was a success is all there is to know
+
+
 def _problem(body: bytes) -> Mapping[str, Any]:
     try:
         document = json.loads(body)
@@ -226,7 +233,13 @@ def _document(value: Mapping[str, Any] | BaseModel) -> Mapping[str, Any]:
     return value.model_dump(mode="json", exclude_unset=True) if isinstance(value, BaseModel) else value
 
 
-def _post(path: str, document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Call:
+def _key_header(key: str | None) -> Mapping[str, str]:
+    return {} if key is None else {"Idempotency-Key": key}
+
+
+def _post(
+    path: str, document: Mapping[str, Any], read: Callable[[bytes], Read], headers: Mapping[str, str] | None = None
+) -> Call[Read]:
     try:
         body = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
     except (TypeError, ValueError) as error:
@@ -237,7 +250,7 @@ def _post(path: str, document: Mapping[str, Any], headers: Mapping[str, str] | N
     if len(body) >= _COMPRESS_FROM_BYTES:
         body = gzip.compress(body, compresslevel=1, mtime=0)
         sent["Content-Encoding"] = "gzip"
-    return Call("POST", path, headers=sent, body=body)
+    return Call("POST", path, read, headers=sent, body=body)
 
 
 def _segment(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Self
 import httpx
 
 from assay.clients import calls
-from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Task, VerifierInfo
+from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Read, Task, VerifierInfo
 from assay.clients.following import Following
 from assay.clients.retries import Outage, RetryPolicy, Tries
 from assay.schema import BatchOptions, Result
@@ -67,11 +67,11 @@ class Client:
         idempotency_key: str | None = None,
     ) -> Accepted:
         """Hand in a batch; once this returns, the service will finish it even if it restarts."""
-        return calls.read(Accepted, self._send(calls.submit(tasks, attempts, options, idempotency_key)))
+        return self._send(calls.submit(tasks, attempts, options, idempotency_key))
 
     def status(self, batch_id: str) -> BatchStatus:
         """Return how far a batch is."""
-        return calls.read(BatchStatus, self._send(calls.status(batch_id)))
+        return self._send(calls.status(batch_id))
 
     def iter_results(self, batch_id: str, *, after: int = 0) -> Iterator[Result]:
         """Yield a batch's results as they finish, each once, across cut connections; `after` skips some."""
@@ -84,8 +84,7 @@ class Client:
                     yield result
                 problem = "the stream ended before the batch was complete"
             except httpx.TransportError as error:
-                problem = f"{type(error).__name__}: {error}"
-                self._outage.begin(problem)
+                problem = self._outage.begin(error)
             if following.is_complete(self.status(batch_id).total):
                 return
             self._sleep(tries.after_error(problem))
@@ -101,14 +100,22 @@ class Client:
         return self.wait(self.submit(tasks, attempts, options=options).batch_id)
 
     def score(
-        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
+        self,
+        tasks: Sequence[Task],
+        attempts: Sequence[AttemptLike],
+        *,
+        options: BatchOptions | None = None,
+        idempotency_key: str | None = None,
     ) -> list[Result]:
-        """Score a few attempts at interactive priority: results in input order."""
-        return calls.read_scored(self._send(calls.score(tasks, attempts, options)))
+        """Score a few attempts at interactive priority: results in input order.
 
-    def score_one(self, task: Task, completion: str) -> Result:
-        """Score one completion at interactive priority."""
-        return calls.read_scored(self._send(calls.score_one(task, completion)))[0]
+        A retry judges again unless there is a key; then it gets what the first try started, and results are kept.
+        """
+        return self._send(calls.score(tasks, attempts, options, idempotency_key))
+
+    def score_one(self, task: Task, completion: str, *, idempotency_key: str | None = None) -> Result:
+        """Score one completion at interactive priority; the key is as for `score`."""
+        return self._send(calls.score_one(task, completion, idempotency_key))
 
     def cancel(
         self, batch_id: str, *, groups: Sequence[str] | None = None, attempts: Sequence[int] | None = None
@@ -122,7 +129,7 @@ class Client:
 
     def verifiers(self) -> list[VerifierInfo]:
         """Return the verifiers that the service offers."""
-        return calls.read_verifiers(self._send(calls.verifiers()))
+        return self._send(calls.verifiers())
 
     def _stream(self, batch_id: str, following: Following, tries: Tries) -> Iterator[Result]:
         response = self._http.send(self._request(calls.results(batch_id, following.after)), stream=True)
@@ -137,23 +144,21 @@ class Client:
         finally:
             response.close()
 
-    def _send(self, call: Call) -> bytes:
+    def _send(self, call: Call[Read]) -> Read:
         tries = Tries(self._retry)
         while True:
             try:
                 response = self._http.send(self._request(call))
             except httpx.TransportError as error:
-                problem = f"{type(error).__name__}: {error}"
-                self._outage.begin(problem)
-                pause_s = tries.after_error(f"{self._http.base_url}: {problem}")
+                pause_s = tries.after_error(self._outage.begin(error))
             else:
                 self._outage.end()
                 if response.is_success:
-                    return response.content
+                    return call.read(response.content)
                 pause_s = tries.after_answer(response.status_code, response.headers, response.content)
             self._sleep(pause_s)
 
-    def _request(self, call: Call) -> httpx.Request:
+    def _request(self, call: Call[Read]) -> httpx.Request:
         return self._http.build_request(
             call.method, call.path, params=dict(call.params), headers=dict(call.headers), content=call.body
         )

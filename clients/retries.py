@@ -42,11 +42,13 @@ class Outage:
         self._patience_s = patience_s
         self._is_known = False
 
-    def begin(self, reason: str) -> None:
-        """The service could not be reached."""
+    def begin(self, error: Exception) -> str:
+        """The service could not be reached; say where and why in one line."""
+        reason = f"{type(error).__name__}: {error}"
         if not self._is_known and self._patience_s > 0:
             log.warning("cannot reach %s: %s; trying for %g s", self._url, reason, self._patience_s)
         self._is_known = True
+        return f"{self._url}: {reason}"
 
     def end(self) -> None:
         """The service has answered."""

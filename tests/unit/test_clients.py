@@ -296,6 +296,17 @@ def test_score_one_sends_a_pair() -> None:
     assert service.document() == {"task": {"id": "t"}, "completion": "code"}
 
 
+def test_a_score_carries_its_key_if_it_has_one() -> None:
+    """Only a caller that wants a repeated score to be the same one sends an Idempotency-Key."""
+    answer = {"results": [result(1).model_dump(mode="json")]}
+    service = FakeService(*(httpx.Response(200, json=answer) for _ in range(2)))
+
+    service.client().score_one({"id": "t"}, "x", idempotency_key="mine")
+    service.client().score_one({"id": "t"}, "x")
+
+    assert [request.headers.get("Idempotency-Key") for request in service.requests] == ["mine", None]
+
+
 def test_score_returns_all_results() -> None:
     """A small batch comes back as a list."""
     rows = [result(n).model_dump(mode="json") for n in (1, 2)]
