@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
-from assay.schema import Attempt, BatchOptions, Result, TaskBase
+from assay.schema import Attempt, BatchOptions, Result, TaskBase, check_equal
 from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken, Evaluator
 from assay.verifiers.registry import Registry, parse
@@ -114,10 +114,5 @@ def _parse_tasks(registry: Registry, batch: Batch) -> Mapping[str, TaskBase]:
                 path=f"{path}.requires",
                 fix="install it, or score through a service whose workers have it",
             )
-        if tasks.setdefault(task.id, task) != task:
-            raise InvalidRequest(
-                f"another task with the id {task.id!r} has other content",
-                path=f"{path}.id",
-                fix="give each task its own id",
-            )
+        check_equal(tasks.setdefault(task.id, task), task, path=path)
     return tasks

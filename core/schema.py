@@ -12,6 +12,7 @@ from typing import Annotated, Any  # Any: `metadata` is opaque and returned as s
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from assay.canonical import content_hash
+from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 
 
@@ -79,6 +80,17 @@ class TaskBase(Wire):
     @cached_property
     def _content_hash(self) -> str:  # once per task: it is asked for once per attempt
         return content_hash(self.model_dump(mode="json", exclude={"id", "metadata"}))
+
+
+def check_equal(known: TaskBase, task: TaskBase, *, path: str) -> None:
+    """Raise InvalidRequest unless two tasks of one id are one task: equal content, however written, and metadata."""
+    if known.content_hash() != task.content_hash():
+        what, instead = "content", "give each task its own id"
+    elif known.metadata != task.metadata:
+        what, instead = "metadata", "give each task its own id, or put what differs into the attempts' metadata"
+    else:
+        return
+    raise InvalidRequest(f"another task with the id {task.id!r} has other {what}", path=f"{path}.id", fix=instead)
 
 
 def _label(value: object) -> object:

@@ -7,7 +7,7 @@ from typing import Any  # Any: documents from callers are unparsed JSON
 
 from assay.canonical import dump_line
 from assay.errors import InvalidRequest, TooLarge
-from assay.schema import Attempt, BatchOptions
+from assay.schema import Attempt, BatchOptions, TaskBase, check_equal
 from assay.service.bodies import Kind, Part, walk, walk_lines
 from assay.service.chunks import Entry, TaskRef, compress
 from assay.settings import Settings
@@ -21,6 +21,7 @@ class Drafted:
     """A task that came with the request."""
 
     document: Mapping[str, Any]
+    task: TaskBase
     ref: TaskRef
     packed: bytes
 
@@ -120,7 +121,7 @@ class Draft:
         return list(self._tasks.values())
 
     def add_task(self, document: Any, path: str, size: int) -> str:
-        """Take a task; equal ones are one. Raises InvalidRequest if its id already has other content."""
+        """Take a task; equal ones are one. Raises InvalidRequest if its id already stands for another."""
         task_id = document.get("id") if isinstance(document, dict) else None
         known = self._tasks.get(task_id) if isinstance(task_id, str) else None
         if known is not None and known.document == document:
@@ -130,13 +131,7 @@ class Draft:
                 f"the task is larger than {self._max_task_bytes} bytes", path=path, fix="raise ASSAY_MAX_TASK_MB"
             )
         drafted = draft_task(self._registry, document, path)
-        known = self._tasks.setdefault(drafted.ref.id, drafted)
-        if known.ref.content != drafted.ref.content:
-            raise InvalidRequest(
-                f"another task with the id {drafted.ref.id!r} has other content",
-                path=f"{path}.id",
-                fix="give each task its own id",
-            )
+        check_equal(self._tasks.setdefault(drafted.ref.id, drafted).task, drafted.task, path=path)
         return drafted.ref.id
 
     def add_pair(self, document: Mapping[str, Any], path: str, size: int) -> None:
@@ -224,7 +219,7 @@ def draft_task(registry: Registry, document: Any, path: str) -> Drafted:
     requires = tuple(sorted(set(task.requires)))
     metadata = _metadata_text(task.metadata, path)
     ref = TaskRef(task.id, key, content, task.verifier, requires, metadata)
-    return Drafted(document, ref, compress(text.encode("ascii")))
+    return Drafted(document, task, ref, compress(text.encode("ascii")))
 
 
 def _metadata_text(metadata: Mapping[str, Any], path: str) -> str:

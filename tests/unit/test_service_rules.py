@@ -1,10 +1,13 @@
 """Small rules of the service: problems, exposure, telemetry, memory of verdicts, admission in other orders."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 from pydantic import SecretStr
 
+from assay.cli.inputs import Batch
+from assay.cli.local import build_jobs
 from assay.errors import InfraFault, InvalidRequest, QueueFull, Unauthorized
 from assay.outcomes import Outcome
 from assay.schema import Verdict
@@ -45,6 +48,28 @@ def test_problems_tell_status_path_fix_and_headers() -> None:
     assert of_error(QueueFull("full", retry_after_s=7)).headers == {"Retry-After": "7"}
     assert of_error(Unauthorized("no")).headers == {"WWW-Authenticate": "Bearer"}
     assert of_error(InfraFault("down")).status == 503
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused_for"),
+    [({}, ""), ({"scoring": "share"}, ""), ({"tests": ["b"]}, "content"), ({"metadata": {"n": 1}}, "metadata")],
+)
+def test_all_ways_in_agree_on_which_tasks_are_equal(changes: dict[str, object], refused_for: str) -> None:
+    """One id may come twice with equal content, however written, and equal metadata; to HTTP and to `assay score`."""
+    first = {"id": "t", "verifier": "echo", "tests": ["a"]}
+    tasks, attempts = [first, {**first, **changes}], [{"task_id": "t", "completion": ""}]
+    ways: list[Callable[[], object]] = [
+        lambda: read(json.dumps({"tasks": tasks, "attempts": attempts}).encode()),
+        lambda: build_jobs(fake_registry(), Batch(tuple(tasks), tuple(attempts))),
+    ]
+
+    for way in ways:
+        if not refused_for:
+            way()
+            continue
+        with pytest.raises(InvalidRequest, match=f"has other {refused_for}") as caught:
+            way()
+        assert caught.value.path == "tasks[1].id"
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
