@@ -57,7 +57,7 @@ def create_app(parts: Parts) -> FastAPI:
 
 def _describe(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
-    document.setdefault("components", {}).setdefault("schemas", {}).update(spec.COMPONENTS)
+    document.setdefault("components", {}).setdefault("schemas", {}).update(spec.components())
     return document
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal  # Any: an OpenAPI document is JSON
 
+from pydantic import BaseModel
+
 from assay.schema import Attempt, BatchOptions, Result
 
 Spec = dict[int | str, dict[str, Any]]
@@ -12,16 +14,6 @@ _TASK: dict[str, Any] = {
     "properties": {"id": {"type": "string"}, "verifier": {"type": "string", "default": "python"}},
     "description": "Common fields and the verifier's own; see GET /v1/verifiers/{name} for its schema.",
 }
-
-
-def _components(**models: tuple[Any, Literal["validation", "serialization"]]) -> dict[str, Any]:
-    """Return the JSON schemas of models, and of what they consist of, by name."""
-    components: dict[str, Any] = {}
-    for name, (model, mode) in models.items():
-        schema = model.model_json_schema(mode=mode, ref_template="#/components/schemas/{model}")
-        components.update(schema.pop("$defs", {}))
-        components[name] = schema
-    return components
 
 
 def _ref(name: str) -> dict[str, Any]:
@@ -46,9 +38,6 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
 
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
-_MODELS = _components(
-    Attempt=(Attempt, "validation"), BatchOptions=(BatchOptions, "validation"), Result=(Result, "serialization")
-)
 _ATTEMPT = _ref("Attempt")
 _OPTIONS = _ref("BatchOptions")
 _BATCH = {
@@ -57,12 +46,6 @@ _BATCH = {
         tasks=_list(_TASK),
         attempts={"type": "array", "items": _ATTEMPT},
         options=_OPTIONS,
-    ),
-    "additionalProperties": False,
-}
-_PAIR = {
-    **_object(
-        ["task", "completion"], **{**_MODELS["Attempt"]["properties"], "task": _ref("Task"), "options": _OPTIONS}
     ),
     "additionalProperties": False,
 }
@@ -171,13 +154,29 @@ PROBLEMS: Spec = {
     503: {"description": "Try again", "content": {"application/problem+json": {"schema": _ref("Problem")}}},
 }
 
-COMPONENTS: dict[str, Any] = {
-    **_MODELS,
-    "Task": _TASK,
-    "Batch": _BATCH,
-    "Pair": _PAIR,
-    "Line": _LINE,
-    "BatchStatus": _STATUS,
-    "Problem": _PROBLEM,
-}
-"""Schemas that the others refer to, by name."""
+
+def components() -> dict[str, Any]:
+    """Return the schemas that the others refer to, by name."""
+    models = {
+        **_schemas("Attempt", Attempt, "validation"),
+        **_schemas("BatchOptions", BatchOptions, "validation"),
+        **_schemas("Result", Result, "serialization"),
+    }
+    pair = _object(
+        ["task", "completion"], **{**models["Attempt"]["properties"], "task": _ref("Task"), "options": _OPTIONS}
+    )
+    return {
+        **models,
+        "Task": _TASK,
+        "Batch": _BATCH,
+        "Pair": {**pair, "additionalProperties": False},
+        "Line": _LINE,
+        "BatchStatus": _STATUS,
+        "Problem": _PROBLEM,
+    }
+
+
+def _schemas(name: str, model: type[BaseModel], mode: Literal["validation", "serialization"]) -> dict[str, Any]:
+    """Return the JSON schemas of a model and of what it consists of, by name."""
+    schema = model.model_json_schema(mode=mode, ref_template="#/components/schemas/{model}")
+    return {**schema.pop("$defs", {}), name: schema}
