@@ -17,6 +17,7 @@ import msgpack
 
 from assay.errors import AssayError, ServiceUnavailable
 from assay.outcomes import Outcome
+from assay.schema import Result
 from assay.service import keys
 from assay.service.assembly import Assembler, Assembly
 from assay.service.connection import Connection, next_message
@@ -173,23 +174,28 @@ class Worker:
             return to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller"))
         if is_late(member, started):
             return to_line(unjudged(member, Outcome.CANCELLED, TOO_LATE))
+        result = self._judge_or_recall(work, max(0.0, started - member.terms.accepted))
+        if result is None:
+            return None
         try:
-            return self._judge_or_recall(work, max(0.0, started - member.terms.accepted))
-        except Exception as error:
-            log.exception("attempt_failed batch_id=%s attempt=%d", *work.key)
-            return to_line(unjudged(member, Outcome.INFRA_ERROR, f"{type(error).__name__}: {error}"))
+            return to_line(result)
+        except ValueError as error:
+            # No exception of judging: `evaluate` has turned those into outcomes. Its verdict holds what JSON cannot
+            # carry, such as a NaN among the terms, which shows only here.
+            log.exception("result_unwritable batch_id=%s attempt=%d", *work.key)
+            return to_line(unjudged(member, Outcome.INFRA_ERROR, f"the verdict cannot be written: {error}"))
 
-    def _judge_or_recall(self, work: Work, queued_s: float) -> Line | None:
+    def _judge_or_recall(self, work: Work, queued_s: float) -> Result | None:
         task, completion, may_recall = work.task, work.member.entry.completion, work.member.terms.cache
         known = self._verdicts.recall(task, completion) if may_recall else None
         if known is not None:
-            return to_line(judged(work.member, task, known, queued_s).model_copy(update={"cached": True}))
+            return judged(work.member, task, known, queued_s).model_copy(update={"cached": True})
         evaluation = self._assembly.judge.evaluate(task, completion, work.token)
         if self._abandoning and evaluation.verdict.outcome is Outcome.CANCELLED:
             return None
         if may_recall:
             self._verdicts.learn(task, completion, evaluation)
-        return to_line(judged(work.member, task, evaluation, queued_s))
+        return judged(work.member, task, evaluation, queued_s)
 
     def _listen(self) -> None:
         while not self._stop.is_set():
@@ -225,7 +231,7 @@ class Worker:
         def run() -> None:
             try:
                 target()
-            except Exception:
+            except Exception:  # the thread's outermost frame: a worker that lacks a thread must end and be replaced
                 log.exception("worker_thread_failed name=%s", name)
                 self.has_failed = True
                 self._on_failure()

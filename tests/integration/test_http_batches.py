@@ -243,6 +243,16 @@ def test_output_of_passed_attempts_is_kept_on_request(http: httpx.Client) -> Non
     assert (dropped[0]["stdout"], kept[0]["stdout"]) == ("", "hello")
 
 
+def test_a_verdict_that_is_no_json_is_our_fault(http: httpx.Client) -> None:
+    """A verifier that returns NaN as reward costs its attempt the reward, not the worker its life."""
+    document = batch(3, lambda i: order("failed", reward=float("nan") if i == 1 else 0.5, mark="nan"))
+
+    lines = follow(http, submit(http, document), order="input")
+
+    assert [line["reward"] for line in lines] == [0.5, None, 0.5]
+    assert lines[1]["outcome"] == "infra_error"
+
+
 def test_lone_surrogates_survive(http: httpx.Client) -> None:
     """A cut escape in a completion, a group and metadata comes through the whole path unharmed."""
     completion = order(stdout="x") + "\ud83d"
