@@ -14,8 +14,9 @@ from assay.errors import InvalidRequest, NotFound, QueueFull, TooLarge
 from assay.outcomes import Outcome
 from assay.service import keys
 from assay.service.admission import NewBatch
-from assay.service.chunks import Entry, Member, Terms, choose_size, cut, interleave, pack, unpack
+from assay.service.chunks import Entry, Member, Terms, choose_size, cut, interleave, pack
 from assay.service.connection import Connection, Pipeline
+from assay.service.damage import lost_members, read_all
 from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
 from assay.service.recording import is_recorded, offer, to_line, unjudged
@@ -99,12 +100,15 @@ class Batches:
         if not self._connection.ask("EXISTS", keys.batch(batch_id)):
             raise NotFound(f"no batch {batch_id!r} is unfinished", fix="check the id")
         chunk_ids = [name.decode() for name in self._connection.ask("SMEMBERS", keys.chunks(batch_id))]
-        count = 0
+        count, is_damaged = 0, False
         for start in range(0, len(chunk_ids), _PER_ROUND_TRIP):
             part = chunk_ids[start : start + _PER_ROUND_TRIP]
-            blobs = self._connection.ask("MGET", *map(keys.chunk, part))
-            members = [member for blob in blobs if blob is not None for member in unpack(blob)]
+            members, found_damage = read_all(self._connection.ask("MGET", *map(keys.chunk, part)))
+            is_damaged |= found_damage
             count += self.cancel_members([m for m in members if chosen is None or chosen(m.entry)])
+        if is_damaged:
+            lost = lost_members(self._connection, batch_id)
+            count += self.cancel_members([m for m in lost if chosen is None or chosen(m.entry)])
         if chosen is None:
             pipeline = self._connection.pipeline(atomic=True)
             self.queue.discard(pipeline, chunk_ids)

@@ -7,6 +7,8 @@ from typing import Any  # Any: rows that were unpacked have no types of their ow
 import msgpack
 import zstandard
 
+from assay.errors import InfraFault
+
 MIN_SIZE = 16
 MAX_SIZE = 64
 _WINDOW = 8  # chunks over which the attempts of one task are spread: wide enough to part them, narrow enough that
@@ -79,11 +81,16 @@ def pack(members: Sequence[Member]) -> bytes:
 
 
 def unpack(blob: bytes) -> list[Member]:
-    """Return the members of a packed chunk, in order."""
-    batches, tasks, rows = msgpack.unpackb(decompress(blob), unicode_errors="surrogatepass", strict_map_key=False)
-    terms = [Terms(*values) for values in batches]
-    refs = [to_ref(row) for row in tasks]
-    return [Member(terms[batch], Entry(index, label, refs[task], *rest)) for batch, task, index, label, *rest in rows]
+    """Return the members of a packed chunk, in order. Raises InfraFault if it is damaged, or of another version."""
+    try:
+        batches, tasks, rows = msgpack.unpackb(decompress(blob), unicode_errors="surrogatepass", strict_map_key=False)
+        terms = [Terms(*values) for values in batches]
+        refs = [to_ref(row) for row in tasks]
+        return [
+            Member(terms[batch], Entry(index, label, refs[task], *rest)) for batch, task, index, label, *rest in rows
+        ]
+    except (zstandard.ZstdError, ValueError, TypeError, IndexError) as error:
+        raise InfraFault(f"a chunk of attempts cannot be read: {error}") from error
 
 
 def to_ref(row: Sequence[Any]) -> TaskRef:

@@ -53,6 +53,11 @@ class Connection:
         with translated():
             return self.client.execute_command(*command)  # type: ignore[no-untyped-call]  # redis types it not
 
+    def scan(self, pattern: str) -> list[bytes]:
+        """Return the names of all keys that match, without stopping Redis for others."""
+        with translated():
+            return list(self.client.scan_iter(match=pattern, count=1000))
+
     def guarded(self, key: str, build: Callable[[bytes | None, Pipeline], Value]) -> Value:
         """Run a transaction that depends on the value of `key`; it is built again if that changes meanwhile.
 

@@ -1,9 +1,12 @@
 """A verifier that does as it is told, and a judge without a sandbox: for tests of everything but judging.
 
-The completion is a JSON object: `outcome` (default `passed`), `reward`, `sleep_s`, `stdout`. Anything else is `failed`.
+The completion is a JSON object: `outcome` (default `passed`), `reward`, `sleep_s`, `stdout`, `kill` (the whole worker).
+Anything else is `failed`.
 """
 
 import json
+import os
+import signal
 import threading
 from collections.abc import Mapping
 from typing import Any, Literal  # Any: a completion is unparsed JSON
@@ -50,6 +53,8 @@ class FakeJudge:
         """Do what the completion says."""
         assert isinstance(task, EchoTask)
         order = _read(completion)
+        if order.get("kill"):
+            os.kill(os.getpid(), signal.SIGKILL)
         sleep_s = float(order.get("sleep_s", 0))
         if sleep_s:
             token, woken = cancel or CancelToken(), threading.Event()

@@ -5,15 +5,16 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from assay.errors import ServiceUnavailable
+from assay.errors import InfraFault, ServiceUnavailable
 from assay.outcomes import Outcome
 from assay.schema import TaskBase
 from assay.service import keys, scripts
 from assay.service.chunks import Member, unpack
 from assay.service.connection import Connection
+from assay.service.damage import holders_of, lost_members
 from assay.service.queue import ChunkQueue, Claim, Lane
 from assay.service.recorder import Finished, Recorder
-from assay.service.recording import to_line, unjudged
+from assay.service.recording import has_result, to_line, unjudged
 from assay.service.task_cache import TaskCache, Unreadable
 from assay.service.waiting_room import Held, WaitingRoom, Work, is_late
 from assay.verifiers.requirements import missing_modules
@@ -99,19 +100,39 @@ class Feeder:
         return True
 
     def _adopt(self, claim: Claim) -> None:
-        members = unpack(claim.blob)
+        try:
+            members = unpack(claim.blob)
+        except InfraFault as error:
+            self._set_aside(claim, error)
+            return
         batch_ids = list(dict.fromkeys(member.terms.batch_id for member in members))
         members = self._without_result(members, batch_ids)
         held = Held(claim, frozenset(batch_ids), len(members))
         if not members:
             self._recorder.finish(held)
+        elif claim.deliveries > _MAX_DELIVERIES:
+            reason = f"{claim.deliveries - 1} workers died while they judged it or its neighbours"
+            self._give_up(held, members, reason)
+        else:
+            self._admit(held, members, self._tasks.find(member.entry.task.key for member in members))
+
+    def _set_aside(self, claim: Claim, error: InfraFault) -> None:
+        """Let the lease of an unreadable chunk run out: a worker of another version may read it. In the end give up."""
+        log.error("chunk_unreadable chunk=%s deliveries=%d error=%s", claim.chunk_id, claim.deliveries, error)
+        if claim.deliveries <= _MAX_DELIVERIES:
+            self.forget(claim)
             return
-        if claim.deliveries > _MAX_DELIVERIES:
-            log.error("chunk_given_up chunk=%s deliveries=%d", claim.chunk_id, claim.deliveries)
-            reason = f"{claim.deliveries} workers died while they judged it or its neighbours"
-            self._refuse(held, members, Outcome.INFRA_ERROR, reason)
-            return
-        self._admit(held, members, self._tasks.find(member.entry.task.key for member in members))
+        batch_ids = holders_of(self._connection, claim.chunk_id)
+        members = [member for batch_id in batch_ids for member in lost_members(self._connection, batch_id)]
+        held = Held(claim, frozenset(batch_ids), len(members))
+        if members:
+            self._give_up(held, members, str(error))
+        else:
+            self._recorder.finish(held)
+
+    def _give_up(self, held: Held, members: Sequence[Member], reason: str) -> None:
+        log.error("chunk_given_up chunk=%s deliveries=%d", held.claim.chunk_id, held.claim.deliveries)
+        self._refuse(held, members, Outcome.INFRA_ERROR, reason)
 
     def _admit(self, held: Held, members: Sequence[Member], tasks: Mapping[str, TaskBase | Unreadable]) -> None:
         now = time.time()
@@ -134,7 +155,7 @@ class Feeder:
             member
             for member in members
             if bitmaps[member.terms.batch_id] is not None
-            and not _is_set(bitmaps[member.terms.batch_id], member.entry.index)
+            and not has_result(bitmaps[member.terms.batch_id], member.entry.index)
         ]
 
     def _refuse(self, held: Held, members: Iterable[Member], outcome: Outcome, reason: str) -> None:
@@ -155,8 +176,3 @@ class Feeder:
         if name not in self._known_modules:
             self._known_modules[name] = not missing_modules([name])
         return self._known_modules[name]
-
-
-def _is_set(bitmap: bytes, index: int) -> bool:
-    byte = index >> 3
-    return byte < len(bitmap) and bool(bitmap[byte] & (0x80 >> (index & 7)))

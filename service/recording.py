@@ -86,6 +86,12 @@ def is_recorded(answer: int) -> bool:
     return answer == 1
 
 
+def has_result(bitmap: bytes, index: int) -> bool:
+    """Say whether the attempt at `index` has its result, from the bitmap of its batch."""
+    byte = index >> 3
+    return byte < len(bitmap) and bool(bitmap[byte] & (0x80 >> (index & 7)))
+
+
 def judged(member: Member, task: TaskBase, evaluation: Evaluation, queued_s: float) -> Result:
     """Return the result of an evaluated attempt."""
     entry, terms = member.entry, member.terms

@@ -30,7 +30,7 @@ RECORD = """
 --       9 policy versions in those stats, 10 contents of the task
 -- ARGV: 1 batch id, 2 index, 3 line up to the number of seq, 4 line after it, 5 outcome, 6 reward or '',
 --       7 group as JSON, 8 policy version as JSON or '', 9 now, 10 document ttl, 11 score ttl, 12 stats ttl,
---       13 prefix of document keys, 14 content of the task
+--       13 prefix of document keys, 14 content of the task or ''
 -- Answers 1 if this result is the attempt's, 0 if another was first, -1 if the batch is gone.
 local meta = redis.call('HMGET', KEYS[1], 'total', 'kind')
 if not meta[1] then return -1 end
@@ -63,7 +63,7 @@ if meta[2] == 'batch' then
   end
 end
 redis.call(unpack(entry))
-if ARGV[5] ~= 'cancelled' then
+if ARGV[5] ~= 'cancelled' and ARGV[14] ~= '' then
   for _, key in ipairs(ARGV[8] ~= '' and {'', 'v' .. ARGV[8] .. ':'} or {''}) do
     if redis.call('HINCRBY', KEYS[8], key .. 'n', 1) == 1 and key ~= '' then
       -- A policy version that is new to this task: only the latest are kept.

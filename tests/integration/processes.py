@@ -23,7 +23,8 @@ class Running:
     def __init__(self, process: subprocess.Popen[bytes], url: str, data_dir: Path) -> None:
         self.process = process
         self.http = httpx.Client(base_url=url, timeout=60)
-        self.connection = Connection(f"unix://{data_dir / 'redis' / 'redis.sock'}")
+        self.redis_url = f"unix://{data_dir / 'redis' / 'redis.sock'}"
+        self.connection = Connection(self.redis_url)
 
     def worker_pids(self) -> list[int]:
         """The processes of live workers."""
