@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any  # Any: an OpenAPI document is JSON
@@ -76,7 +76,7 @@ def _lifespan(parts: Parts) -> Callable[[FastAPI], AbstractAsyncContextManager[N
     return run
 
 
-def _key_check(api_keys: Sequence[SecretStr]) -> Callable[[Request], None]:
+def _key_check(api_keys: Sequence[SecretStr]) -> Callable[[Request], Awaitable[None]]:
     known = [key.get_secret_value().encode() for key in api_keys]
 
     async def check(request: Request) -> None:
@@ -88,7 +88,7 @@ def _key_check(api_keys: Sequence[SecretStr]) -> Callable[[Request], None]:
         if scheme.lower() != "bearer" or not any(matches):
             raise Unauthorized("the bearer key is missing or wrong", fix="send Authorization: Bearer <key>")
 
-    return check  # type: ignore[return-value]  # FastAPI takes coroutine functions too
+    return check
 
 
 async def _on_assay_error(_request: Request, error: Exception) -> Response:

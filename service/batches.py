@@ -258,7 +258,7 @@ def _describe(pipeline: Pipeline, batch_id: str, batch: NewBatch, filing: _Filin
         "options": batch.options.model_dump_json(exclude_unset=True),
         "docs": " ".join(batch.documents),
     }
-    pipeline.hset(keys.batch(batch_id), mapping=fields)  # type: ignore[arg-type]  # narrower than it takes
+    pipeline.hset(keys.batch(batch_id), mapping=fields)  # type: ignore[arg-type]  # dicts are invariant
     if batch.options.deadline_s is not None:
         pipeline.zadd(keys.DEADLINES, {batch_id: filing.now + batch.options.deadline_s})
     if filing.is_kept:
@@ -278,7 +278,7 @@ def _count_groups(pipeline: Pipeline, batch_id: str, entries: Iterable[Entry]) -
     for group, count in counts.items():
         name = json.dumps(group)
         fields[f"n{name}"] = fields[f"l{name}"] = count
-    pipeline.hset(keys.groups(batch_id), mapping=fields)  # type: ignore[arg-type]  # int values are fine for redis
+    pipeline.hset(keys.groups(batch_id), mapping=fields)  # type: ignore[arg-type]  # dicts are invariant
 
 
 def _by_batch(members: Iterable[Member]) -> Mapping[str, list[int]]:

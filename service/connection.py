@@ -51,7 +51,7 @@ class Connection:
     def ask(self, *command: Any) -> Any:
         """Send one command and return its answer as Redis gave it."""
         with translated():
-            return self.client.execute_command(*command)  # type: ignore[no-untyped-call]  # redis types it not
+            return self.client.execute_command(*command)  # type: ignore[no-untyped-call]  # redis leaves it untyped
 
     def scan(self, pattern: str) -> list[bytes]:
         """Return the names of all keys that match, without stopping Redis for others."""
@@ -65,7 +65,7 @@ class Connection:
         """
         with translated(), self.client.pipeline(transaction=True) as pipeline:
             while True:
-                pipeline.watch(key)  # type: ignore[no-untyped-call]  # redis types it not
+                pipeline.watch(key)  # type: ignore[no-untyped-call]  # redis leaves it untyped
                 value: Any = pipeline.get(key)  # immediate while watching
                 pipeline.multi()
                 built = build(value, pipeline)
@@ -80,7 +80,7 @@ class Connection:
     @contextmanager
     def listening(self, *channels: str) -> Iterator[PubSub]:
         """Subscribe to channels for the duration of the block."""
-        pubsub: PubSub = self.client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]  # nor this
+        pubsub: PubSub = self.client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]  # so too
         try:
             with translated():
                 pubsub.subscribe(*channels)

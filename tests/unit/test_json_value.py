@@ -95,7 +95,7 @@ def test_a_liar_is_not_asked() -> None:
         def __eq__(self, other: object) -> bool:
             return True
 
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None  # type: ignore[assignment]  # as Python itself does it
 
     assert not any(equals_json(Liar(), value) for value in (1, "a", None, [1], {"a": 1}, 1.5, True))
 
@@ -110,7 +110,7 @@ def test_depth_does_not_matter() -> None:
     equal = equals_json(actual, expected)
 
     while actual:  # taken apart by hand: freeing this depth would recurse
-        actual, expected = actual[0], expected[0]  # type: ignore[assignment]
+        actual, expected = actual[0], expected[0]  # type: ignore[assignment]  # lists, as made above
     assert equal
 
 
