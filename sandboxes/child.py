@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any  # fork hooks are callables of any kind
 
 from assay.sandboxes import syscalls, wire
+from assay.sandboxes.payload import read_payload
 from assay.sandboxes.seccomp import Filters
 from assay.sandboxes.syscalls import MountFlag, Namespace
 from assay.sandboxes.wire import Order
@@ -47,7 +48,7 @@ def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Co
         main = importlib.import_module(order.program).main
         for hooks in confinement.fork_hooks:
             os.register_at_fork(**hooks)
-        payload = _read_all(payload_fd)
+        payload = read_payload(payload_fd)
         _enter(order, confinement)
         control.detach()
         syscalls.close_from(3 + len(kept))
@@ -69,20 +70,6 @@ def _arrange_descriptors(order: Order, fds: Sequence[int]) -> tuple[int, tuple[i
     for target, source in enumerate((*streams, *rest)):
         os.dup2(source, target, inheritable=True)
     return payload, tuple(range(3, 3 + len(rest)))
-
-
-def _read_all(fd: int) -> bytes:
-    size = os.fstat(fd).st_size
-    chunks = []
-    offset = 0
-    while offset < size:
-        chunk = os.pread(fd, size - offset, offset)
-        if not chunk:
-            break
-        chunks.append(chunk)
-        offset += len(chunk)
-    os.close(fd)
-    return b"".join(chunks)
 
 
 def _enter(order: Order, confinement: Confinement) -> None:

@@ -3,8 +3,9 @@
 import socket
 from collections.abc import Sequence
 
+from assay.errors import SandboxFault
 from assay.outcomes import Outcome
-from assay.sandboxes.interface import Ended, Event, Exit, Launch
+from assay.sandboxes.interface import Ended, Event, Exit, Launch, Resident
 from assay.schema import Usage
 
 
@@ -49,6 +50,10 @@ class FakeSlot:
         child = self.children.pop(0)
         self._ended.append(Ended(child))
         return child
+
+    def resident(self, launch: Launch) -> Resident:
+        """There is none to be had."""
+        raise SandboxFault(f"no resident for {launch.program}")
 
     def wait(self, socks: Sequence[socket.socket], timeout_s: float) -> list[Event]:
         """Report the ends of children handed out since the last call."""

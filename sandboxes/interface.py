@@ -8,6 +8,9 @@ code. If the module has a function `warm()`, the warm interpreter calls it once,
 every child would otherwise repeat belongs there. Payload and descriptors go straight to the child; nothing that
 outlives it ever reads them.
 
+A *resident* is a child that serves one attempt after the other, so that they need no fork. Only a program of ours that
+holds nothing of an attempt once it has served it may be one; a candidate never is.
+
 Not guaranteed: that a child sees any device, network beyond its own loopback, or files of earlier children.
 """
 
@@ -100,6 +103,24 @@ class Child(Protocol):
         ...
 
 
+class Resident(Protocol):
+    """A child that outlives the attempt it serves, if that attempt releases it."""
+
+    @property
+    def child(self) -> Child:
+        """The process itself."""
+        ...
+
+    @property
+    def sock(self) -> socket.socket:
+        """A packet socket to it; its own end is descriptor 3. The slot owns it."""
+        ...
+
+    def release(self) -> None:
+        """The attempt is done with it and left nothing in it: `Slot.clear` lets it live."""
+        ...
+
+
 @dataclass(frozen=True)
 class Readable:
     """`sock` has bytes or was closed by its peer."""
@@ -124,6 +145,13 @@ class Slot(Protocol):
         """Start a child. Raises SandboxFault if the jail cannot be made. The caller keeps (and closes) its `fds`."""
         ...
 
+    def resident(self, launch: Launch) -> Resident:
+        """Return the slot's resident of that role, flavour and program, started if there is none; `fds` are not used.
+
+        Lent for one attempt. Raises SandboxFault if the jail cannot be made.
+        """
+        ...
+
     def wait(self, socks: Sequence[socket.socket], timeout_s: float) -> list[Event]:
         """Drain output, enforce limits, and return what happened within `timeout_s` (maybe nothing).
 
@@ -132,7 +160,8 @@ class Slot(Protocol):
         ...
 
     def clear(self) -> None:
-        """Kill whatever still runs and forget the attempt: the next one finds nothing of it. Idempotent."""
+        """Kill whatever still runs, but for residents that were released, and forget the attempt: the next one finds
+        nothing of it. Idempotent."""
         ...
 
     def cancel(self) -> None:

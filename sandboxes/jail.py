@@ -1,6 +1,5 @@
 """One jail of a slot: its host process, the control socket to it, and its control group."""
 
-import os
 import socket
 from dataclasses import dataclass
 from typing import Any  # message fields
@@ -103,12 +102,3 @@ class Jail:
             self._group.adopt(pid)
         self._control = ours
         return ours
-
-
-def sealed_payload(data: bytes) -> int:
-    """Return a descriptor of an anonymous file that holds `data`."""
-    fd = os.memfd_create("payload", os.MFD_CLOEXEC)
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-    return fd

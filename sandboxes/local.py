@@ -24,7 +24,7 @@ WARM_MODULES: dict[str, tuple[str, ...]] = {
     "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
 }
 """Modules that each flavour's warm interpreter has imported."""
-WARM_ORACLE = ("assay.verifiers.split.oracle", "assay.verifiers.checker_program")
+WARM_ORACLE = ("assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program")
 """Modules that warm interpreters of oracles have imported on top."""
 
 

@@ -5,13 +5,14 @@ import select
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from assay.errors import IsolationUnavailable, SandboxFault
 from assay.sandboxes.capture import Capture
 from assay.sandboxes.interface import Ended, Event, Launch, Readable, Role
-from assay.sandboxes.jail import Heard, Jail, sealed_payload
+from assay.sandboxes.jail import Heard, Jail
+from assay.sandboxes.payload import write_payload
 from assay.sandboxes.procfs import Sample
 from assay.sandboxes.running import RunningChild
 from assay.sandboxes.wire import Order
@@ -22,11 +23,31 @@ _LONGEST_POLL_S = 0.5
 
 
 @dataclass
+class LocalResident:
+    """Implements `interface.Resident`."""
+
+    child: RunningChild
+    sock: socket.socket
+    is_released: bool = False
+
+    def release(self) -> None:
+        """Let it live when the slot is cleared."""
+        self.child.stop_clock()
+        self.is_released = True
+
+
+@dataclass
 class _Cell:
     """A jail and what runs in it."""
 
     jail: Jail
     child: RunningChild | None = None
+    resident: LocalResident | None = None
+
+    @property
+    def rests(self) -> bool:
+        """Whether what runs in it serves no attempt at the moment."""
+        return self.resident is not None and self.resident.is_released
 
 
 class LocalSlot:
@@ -36,7 +57,7 @@ class LocalSlot:
         self._make_jail = make_jail
         self._description = description
         self._recycle_after = recycle_after
-        self._cells: dict[tuple[Role, str], _Cell] = {}
+        self._cells: dict[tuple[Role, str, str], _Cell] = {}
         self._serial = 0
         self._cancelled = False
 
@@ -56,8 +77,26 @@ class LocalSlot:
         cell = self._cell(launch.role, launch.flavour)
         if cell.child is not None and cell.child.exit is None:
             raise SandboxFault(f"the {launch.role} jail already runs a child")
+        return self._start(cell, launch)
+
+    def resident(self, launch: Launch) -> LocalResident:
+        """Lend the resident of that program. Raises SandboxFault if its jail cannot be made."""
+        self._check_cancelled()
+        cell = self._cell(launch.role, launch.flavour, launch.program)
+        if cell.resident is not None:
+            self._step((), 0.0)  # it may have ended meanwhile
+        if cell.resident is None or cell.resident.child.exit is not None:
+            _hang_up(cell)
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                child = self._start(cell, replace(launch, fds=(theirs.fileno(),)))
+            cell.resident = LocalResident(child, ours)
+        cell.resident.is_released = False
+        return cell.resident
+
+    def _start(self, cell: _Cell, launch: Launch) -> RunningChild:
         self._serial += 1
-        theirs: list[int] = [sealed_payload(launch.payload)]
+        theirs: list[int] = [write_payload(launch.payload)]
         try:
             child = _open_streams(self._serial, launch, theirs)
             cell.child = child
@@ -78,10 +117,13 @@ class LocalSlot:
                 return events
 
     def clear(self) -> None:
-        """Kill whatever still runs and forget the attempt."""
+        """Kill whatever serves the attempt and forget it."""
         for cell in self._cells.values():
+            if cell.rests:
+                continue
             if cell.child is not None:
                 self._end(cell, cell.child)
+            _hang_up(cell)
             if cell.jail.launches >= self._recycle_after:
                 cell.jail.close()
         self._cancelled = False
@@ -110,10 +152,12 @@ class LocalSlot:
         """End the jails. Idempotent."""
         self.clear()
         for cell in self._cells.values():
+            _hang_up(cell)
             cell.jail.close()
 
-    def _cell(self, role: Role, flavour: str) -> _Cell:
-        key = (role, flavour)
+    def _cell(self, role: Role, flavour: str, resident: str = "") -> _Cell:
+        """Return the jail of one-off children, or that of a resident program."""
+        key = (role, flavour, resident)
         if key not in self._cells:
             self._cells[key] = _Cell(self._make_jail(role, flavour))
         return self._cells[key]
@@ -159,7 +203,13 @@ class LocalSlot:
             poll.register(child.stdin_fd, select.POLLOUT)
 
     def _hear(self, cell: _Cell) -> Event | None:
-        return _take_in(cell, cell.jail.hear())
+        if not cell.rests:
+            return _take_in(cell, cell.jail.hear())
+        try:
+            _take_in(cell, cell.jail.hear())
+        except SandboxFault:
+            _hang_up(cell)  # no attempt has lost anything by it
+        return None
 
     def _end(self, cell: _Cell, child: RunningChild) -> None:
         """Kill the child and wait until it is gone; a jail that does not obey is replaced."""
@@ -174,6 +224,14 @@ class LocalSlot:
             cell.jail.close()
         child.close()
         cell.child = None
+
+
+def _hang_up(cell: _Cell) -> None:
+    """Forget the resident: another one has to be started."""
+    if cell.resident is not None:
+        cell.resident.sock.close()
+        cell.resident.child.close()
+        cell.resident = cell.child = None
 
 
 def _take_in(cell: _Cell, heard: Heard) -> Event | None:

@@ -1,8 +1,6 @@
 """The verifier `python`: programs and functions judged by tests that run where model-written code cannot reach."""
 
 import json
-import threading
-from collections import OrderedDict
 
 from assay.errors import TaskFault
 from assay.outcomes import Outcome
@@ -16,13 +14,13 @@ from assay.verifiers.scoring import Mark, Policy, Trace, conclude, refuse
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.cast import Casting
 from assay.verifiers.split.loading import pack_sources
+from assay.verifiers.split.placement import Placement, Placements
 from assay.verifiers.split.plan import Plan
 from assay.verifiers.split.session import Session, SharingNeeded
 from assay.verifiers.stdio import Case, run_cases
 from assay.verifiers.surroundings import Surroundings, surroundings_for
 
 SHARED_FLAG = "shared_oracle"
-_REMEMBERED = 100_000  # task contents whose tests are known to need shared mode
 
 
 class PythonVerifier:
@@ -33,8 +31,7 @@ class PythonVerifier:
     task_model = PythonTask
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._shared: OrderedDict[str, None] = OrderedDict()
+        self._placements = Placements()
 
     def judge(self, task: PythonTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
@@ -53,35 +50,31 @@ class PythonVerifier:
         return self._judge_function(task, sources, completion, slot)
 
     def _judge_function(self, task: PythonTask, sources: Sources, completion: str, slot: Slot) -> Verdict:
-        if task.oracle is OracleMode.SHARED or (task.oracle is OracleMode.AUTO and self._is_shared(task)):
-            return _run_tests(task, sources, slot, shared=True)
+        place = self._place(task)
         try:
-            verdict = _run_tests(task, sources, slot, shared=False)
+            verdict, used = _run_tests(task, sources, slot, place)
         except SharingNeeded:
             slot.clear()
-            self._remember(task)
-            return _run_tests(task, sources, slot, shared=True)
+            verdict, used = _run_tests(task, sources, slot, Placement.SHARED)
         is_gold = task.gold is not None and completion == task.gold
         if task.oracle is OracleMode.AUTO and is_gold and verdict.outcome is not Outcome.PASSED:
             slot.clear()
-            second = _run_tests(task, sources, slot, shared=True)
+            second, _ = _run_tests(task, sources, slot, Placement.SHARED)
             if second.outcome is Outcome.PASSED:
-                self._remember(task)
-                return second
+                verdict, used = second, Placement.SHARED
+        if task.oracle is not OracleMode.SHARED:
+            self._placements.learn(task.content_hash(), used)
         return verdict
 
-    def _is_shared(self, task: PythonTask) -> bool:
-        with self._lock:
-            return bool(self._shared) and task.content_hash() in self._shared
-
-    def _remember(self, task: PythonTask) -> None:
-        with self._lock:
-            self._shared[task.content_hash()] = None
-            while len(self._shared) > _REMEMBERED:
-                self._shared.popitem(last=False)
+    def _place(self, task: PythonTask) -> Placement:
+        if task.oracle is OracleMode.SHARED:
+            return Placement.SHARED
+        return self._placements.of(task.content_hash())
 
 
-def _run_tests(task: PythonTask, sources: Sources, slot: Slot, *, shared: bool) -> Verdict:
+def _run_tests(task: PythonTask, sources: Sources, slot: Slot, place: Placement) -> tuple[Verdict, Placement]:
+    """Return the verdict, and where the tests have run in the end."""
+    shared = place is Placement.SHARED
     plan = Plan(
         style=str(task.resolved_style or ""),
         sources=tuple(task.test_texts),
@@ -95,14 +88,14 @@ def _run_tests(task: PythonTask, sources: Sources, slot: Slot, *, shared: bool) 
         may_share=task.oracle is OracleMode.AUTO and not shared,
     )
     payload = pack_sources(sources, task.module, task.forbid)
-    judged = Session(slot, Casting(plan, payload, task.limits, _surroundings(task, sources), shared)).judge()
+    judged = Session(slot, Casting(plan, payload, task.limits, _surroundings(task, sources), place)).judge()
     trace = judged.trace
     if shared:
         trace = Trace(trace.stdout, trace.stderr, None, trace.usage, (SHARED_FLAG,))
     if task.weights and judged.refused is None and len(task.weights) != judged.count:
         raise TaskFault(f"{len(task.weights)} weights for {judged.count} tests")
     weights = tuple(task.weights[number] for number in judged.numbers) if task.weights and not judged.refused else ()
-    return _conclude(task, judged.marks, judged.refused, trace, weights)
+    return _conclude(task, judged.marks, judged.refused, trace, weights), judged.place
 
 
 def _judge_program(task: PythonTask, sources: Sources, slot: Slot) -> Verdict:

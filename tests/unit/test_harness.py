@@ -8,6 +8,7 @@ from assay.outcomes import Outcome
 from assay.verifiers.split.harness import Harness, run_tests
 from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.plan import Broken, Plan, compile_plan, run_imports
+from assay.verifiers.split.prompt import Prompt
 from assay.verifiers.split.report import Finished, Report
 from assay.verifiers.split.subject import InProcess
 
@@ -38,7 +39,7 @@ def _outcomes(plan: Plan, completion: str) -> list[Outcome]:
     exec(completion, module.__dict__)
     subject = InProcess(module, None)
     namespace = Namespace(plan.entry, "tests")
-    namespace.run_prompt(plan.prompt)
+    namespace.run_prompt(Prompt(plan.prompt, plan.entry))
     namespace.subject = subject
     log = _Log()
     run_tests(Harness(plan, compile_plan(plan), namespace, subject, log))

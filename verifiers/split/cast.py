@@ -1,6 +1,7 @@
 """The processes of one attempt: an oracle with a candidate, or both in one, with the channels between them."""
 
 import os
+import select
 import socket
 import time
 from dataclasses import dataclass, replace
@@ -9,14 +10,18 @@ import msgpack
 
 from assay.errors import SandboxFault
 from assay.outcomes import Outcome
-from assay.sandboxes.interface import Child, Exit, Launch, Role, Slot
+from assay.sandboxes.interface import Child, Exit, Launch, Resident, Role, Slot
+from assay.sandboxes.payload import write_payload
 from assay.schema import Limits
 from assay.verifiers.scoring import Trace, add_usage, end_of
+from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.plan import Plan, pack_plan
 from assay.verifiers.split.report import Answer, Inbox, Report, decode, encode, frame
+from assay.verifiers.split.resident import FREE, TAKE
 from assay.verifiers.surroundings import Surroundings
 
 _ORACLE = "assay.verifiers.split.oracle"
+_RESIDENT = "assay.verifiers.split.resident"
 _CANDIDATE = "assay.verifiers.split.candidate"
 _SHARED = "assay.verifiers.split.shared"
 _NONCE_BYTES = 16
@@ -24,6 +29,9 @@ _END_S = 1.0  # how long a candidate that closed its link may take to end before
 _KILL_S = 10.0  # how long a killed one may take
 _ORACLE_LEAST = {"memory_mb": 512, "cpu_s": 10.0, "processes": 64, "disk_mb": 64, "files": 256}
 _SET_UP_S = 20.0  # wall seconds that tests may take before the first of them begins
+_RESIDENT_LIMITS = Limits.model_validate({**_ORACLE_LEAST, "wall_s": _SET_UP_S})
+"""What a resident oracle may use: tasks that allow more get an oracle of their own."""
+_FREE_MS = 50  # how long a resident oracle may take to say that it is free, once the last test has ended
 _KEPT_OUTPUT = 1 << 16  # bytes of output kept of each candidate
 
 
@@ -35,7 +43,12 @@ class Casting:
     sources: bytes
     limits: Limits
     surroundings: Surroundings
-    shared: bool
+    place: Placement
+
+    @property
+    def shared(self) -> bool:
+        """Whether the tests run in the candidate's process."""
+        return self.place is Placement.SHARED
 
     @property
     def restarts_whole(self) -> bool:
@@ -51,14 +64,20 @@ class Cast:
         self._casting = casting
         self._nonce = os.urandom(_NONCE_BYTES) if casting.shared else b""
         self._past: list[Child] = []
+        self._candidate: Child
+        self._reporter: Child
+        self._resident: Resident | None = None
+        self._place = casting.place
+        self._spare: list[socket.socket] = []  # what an oracle of its own is given if the resident cannot serve
         self._report, report = socket.socketpair()
         self._passing, passing = socket.socketpair()
         self._inbox = Inbox(self._report)
-        plan = pack_plan(replace(casting.plan, start=start))
+        self._plan = pack_plan(replace(casting.plan, start=start))
         try:
-            with report, passing:
-                start_both = self._start_shared if casting.shared else self._start_split
-                self._reporter, self._candidate = start_both(plan, report, passing)
+            if casting.shared:
+                self._start_shared(report, passing)
+            else:
+                self._start_split(report, passing)
         except BaseException:
             self._hang_up()
             raise
@@ -138,6 +157,36 @@ class Cast:
         role = Role.CANDIDATE if self._casting.shared else Role.ORACLE
         return end_of(exit_, self._reporter.cut_by, self._limits_of(role))
 
+    @property
+    def place(self) -> Placement:
+        """Where the tests run."""
+        return self._place
+
+    def set_apart(self) -> None:
+        """Give the tests a process of their own: the resident oracle may not run them, or has ended before it did."""
+        self._dismiss()
+        self._start_own()
+
+    def confirm(self) -> None:
+        """The tests are being run: the resident oracle needs no replacement any more."""
+        for sock in self._spare:
+            sock.close()
+        self._spare.clear()
+
+    def finish(self) -> None:
+        """The oracle has nothing more to do: keep a resident that says that it is free."""
+        if self._resident is not None:
+            self._dismiss()
+            self._reporter = self._candidate
+
+    def _dismiss(self) -> None:
+        assert self._resident is not None
+        if _is_free(self._resident.sock):
+            self._resident.release()
+        else:
+            self._resident.child.kill()
+        self._resident = None
+
     def close(self, trace: Trace) -> Trace:
         """End everything and return `trace` with what the candidates left behind. Idempotent."""
         children = (self._candidate, self._reporter)
@@ -157,22 +206,54 @@ class Cast:
         self._past.clear()
         return trace
 
-    def _start_split(self, plan: bytes, report: socket.socket, passing: socket.socket) -> tuple[Child, Child]:
+    def _start_split(self, report: socket.socket, passing: socket.socket) -> None:
         link, candidate_link = socket.socketpair()
-        with link, candidate_link:
-            reporter = self._launch(_ORACLE, Role.ORACLE, plan, (report, link, passing))
-            candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link,))
-        reporter.start_clock()
-        candidate.start_clock(wall=False)
-        return reporter, candidate
+        self._spare = [report, link, passing]
+        with candidate_link:
+            if self._casting.place is Placement.RESIDENT and self._suits_resident():
+                self._ask_resident()
+            else:
+                self._start_own()
+            self._candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link,))
+        self._candidate.start_clock(wall=False)
 
-    def _start_shared(self, plan: bytes, report: socket.socket, passing: socket.socket) -> tuple[Child, Child]:
-        del passing
-        payload = bytes(msgpack.packb([plan, self._casting.sources]))
-        child = self._launch(_SHARED, Role.CANDIDATE, payload, (report,))
+    def _suits_resident(self) -> bool:
+        limits = self._casting.limits
+        return self._casting.plan.style != "pytest" and all(
+            getattr(limits, name) <= value for name, value in _ORACLE_LEAST.items()
+        )
+
+    def _ask_resident(self) -> None:
+        """Hand the tests to the slot's resident oracle; one that has just ended is replaced once."""
+        launch = Launch(Role.ORACLE, _RESIDENT, b"", _RESIDENT_LIMITS, self._casting.surroundings.flavour)
+        plan_fd = write_payload(self._plan)
+        try:
+            for _ in range(2):
+                resident = self._slot.resident(launch)
+                try:
+                    socket.send_fds(resident.sock, [TAKE], [plan_fd, *(sock.fileno() for sock in self._spare)])
+                except OSError:
+                    resident.child.kill()
+                    continue
+                self._resident, self._reporter = resident, resident.child
+                self._reporter.start_clock()
+                return
+        finally:
+            os.close(plan_fd)
+        self._start_own()
+
+    def _start_own(self) -> None:
+        self._place = Placement.APART
+        self._reporter = self._launch(_ORACLE, Role.ORACLE, self._plan, tuple(self._spare))
+        self._reporter.start_clock()
+        self.confirm()
+
+    def _start_shared(self, report: socket.socket, passing: socket.socket) -> None:
+        payload = bytes(msgpack.packb([self._plan, self._casting.sources]))
+        with report, passing:
+            self._reporter = self._candidate = self._launch(_SHARED, Role.CANDIDATE, payload, (report,))
         self._report.sendall(self._nonce)
-        child.start_clock()
-        return child, child
+        self._reporter.start_clock()
 
     def _launch(self, program: str, role: Role, payload: bytes, socks: tuple[socket.socket, ...]) -> Child:
         limits = self._limits_of(role)
@@ -191,6 +272,7 @@ class Cast:
         return limits.model_copy(update={**least, "wall_s": _SET_UP_S})
 
     def _hang_up(self) -> None:
+        self.confirm()
         self._report.close()
         self._passing.close()
 
@@ -198,3 +280,12 @@ class Cast:
         deadline = time.monotonic() + timeout_s
         while child.exit is None and (left_s := deadline - time.monotonic()) > 0:
             self._slot.wait((), left_s)
+
+
+def _is_free(sock: socket.socket) -> bool:
+    waiting = select.poll()
+    waiting.register(sock, select.POLLIN)
+    try:
+        return bool(waiting.poll(_FREE_MS)) and sock.recv(len(FREE)) == FREE
+    except OSError:
+        return False

@@ -54,6 +54,11 @@ class Connection:
         """Implement `Link`."""
         return self._bond.gone
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but values and functions have crossed so far."""
+        return self._standins.are_functions
+
     def reset_clock(self) -> None:
         """A test begins: it has not waited yet."""
         self._bond.reset()

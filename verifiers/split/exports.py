@@ -42,6 +42,11 @@ class Exports:
         self._handles: dict[int, int] = {}
         self._given: set[int] = set()  # classes passed as such, and not only as the class of an object
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was ever passed."""
+        return not self._table
+
     def give(self, obj: Any) -> bytes:
         """Export `obj` and describe it. Raises TypeError for what never crosses."""
         if _is_never(obj):

@@ -70,13 +70,12 @@ class Namespace(dict[str, Any]):
                 del self[name]
         self._stubs.clear()
 
-    def run_prompt(self, prompt: str) -> dict[str, type]:
+    def run_prompt(self, prompt: Prompt) -> dict[str, type]:
         """Run the prompt, if it is code, without its stub of the entry point; return the classes it defines.
 
         Raises whatever the prompt raises.
         """
-        read = Prompt(prompt, self.entry)
-        unit = read.unit()
+        unit = prompt.unit()
         if unit is not None:
             exec(unit, self)
-        return {name: self[name] for name in read.class_names() if isinstance(self.get(name), type)}
+        return {name: self[name] for name in prompt.class_names() if isinstance(self.get(name), type)}

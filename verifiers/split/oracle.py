@@ -6,16 +6,17 @@ the socket over which the supervisor passes the link to the next candidate when 
 
 import socket
 import traceback
+from collections.abc import Sequence
 
 from assay.verifiers.split import names
 from assay.verifiers.split.harness import Harness, run_tests
 from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.plan import Broken, Plan, pack_plan, unpack_plan
-from assay.verifiers.split.preparation import CannotSplit, Ready, check_tests, make_repeatable, prepare
+from assay.verifiers.split.preparation import CannotSplit, NotClosed, Ready, check_tests, make_repeatable, prepare
 from assay.verifiers.split.rehearsal import rehearse_oracle
 from assay.verifiers.split.remote import Candidate, CandidateGone
-from assay.verifiers.split.report import Done, Fault, Loaded, NeedsShared, Prepared, TaskBroken
-from assay.verifiers.split.stub_module import attach
+from assay.verifiers.split.report import Done, Fault, Loaded, NeedsOwn, NeedsShared, Prepared, TaskBroken
+from assay.verifiers.split.stub_module import attach, unregister
 from assay.verifiers.split.supervisor import Supervisor
 
 
@@ -30,28 +31,39 @@ def warm() -> None:
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Run the tests in `payload` and report what became of each."""
+    judge(payload, fds)
+    return 0
+
+
+def judge(payload: bytes, fds: Sequence[int], *, only_closed: bool = False) -> bool:
+    """Run the tests, if they are closed or need not be; say whether this process could run others next."""
     report, link, passing = (socket.socket(fileno=fd) for fd in fds)
     plan = unpack_plan(payload)
     supervisor = Supervisor(report, plan.wall_s)
     make_repeatable(payload)
-    try:
-        ready = prepare(plan)
-        supervisor.tell(Prepared(ready.count))
-        _run(ready, supervisor, link, passing)
-    except CannotSplit as need:
-        supervisor.tell(NeedsShared(str(need)))
-    except Broken as broken:
-        supervisor.tell(TaskBroken(str(broken)))
-    except Exception as error:  # noqa: BLE001 - process entry point: our own fault, told to the supervisor
-        supervisor.tell(Fault(f"{describe(error)}: {traceback.format_exc()[-1500:]}"))
-    return 0
+    with report, link, passing:
+        try:
+            ready = prepare(plan, only_closed=only_closed)
+            supervisor.tell(Prepared(ready.count))
+            return _run(ready, supervisor, link, passing)
+        except NotClosed:
+            supervisor.tell(NeedsOwn())
+            return True
+        except CannotSplit as need:
+            supervisor.tell(NeedsShared(str(need)))
+        except Broken as broken:
+            supervisor.tell(TaskBroken(str(broken)))
+        except Exception as error:  # noqa: BLE001 - process entry point: our own fault, told to the supervisor
+            supervisor.tell(Fault(f"{describe(error)}: {traceback.format_exc()[-1500:]}"))
+    return False
 
 
-def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: socket.socket) -> None:
+def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: socket.socket) -> bool:
     candidate = Candidate(supervisor, ready.classes)
     supervisor.take_over = lambda: _connect(supervisor, candidate, _receive(passing))
     if not _connect(supervisor, candidate, link):
-        return
+        unregister(ready.module)
+        return candidate.gone is None
     ready.namespace.subject = candidate
     attach(ready.module, candidate)
     if ready.compiled.style == "pytest":
@@ -62,6 +74,8 @@ def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: soc
     else:
         run_tests(Harness(ready.plan, ready.compiled, ready.namespace, candidate, supervisor))
     supervisor.tell(Done())
+    unregister(ready.module)
+    return candidate.is_plain
 
 
 def _connect(supervisor: Supervisor, candidate: Candidate, link: socket.socket) -> bool:

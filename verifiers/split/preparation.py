@@ -5,15 +5,21 @@ import sys
 import zlib
 from dataclasses import dataclass
 
+from assay.verifiers.split.closed import is_closed
 from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.needs import find_need
 from assay.verifiers.split.plan import Broken, Compiled, Plan, compile_plan, run_imports
+from assay.verifiers.split.prompt import Prompt
 from assay.verifiers.split.stub_module import StubModule, register
 
 
 class CannotSplit(Exception):
     """The tests reach into the module under test."""
+
+
+class NotClosed(Exception):
+    """The tests, or the prompt, may leave something behind in the process that runs them."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +38,20 @@ class Ready:
         return None if self.compiled.style == "pytest" else len(self.plan.cases) or len(self.compiled.codes)
 
 
-def prepare(plan: Plan) -> Ready:
-    """Set up everything that does not need the candidate. Raises Broken, and CannotSplit where sharing is allowed."""
-    compiled = check_tests(plan)
+def prepare(plan: Plan, *, only_closed: bool = False) -> Ready:
+    """Set up everything that does not need the candidate.
+
+    Raises Broken, CannotSplit where sharing is allowed, and, with `only_closed`, NotClosed before anything has run.
+    """
+    compiled = compile_plan(plan)
+    prompt = Prompt(plan.prompt, plan.entry)
+    if only_closed and not _is_closed(plan, compiled, prompt):
+        raise NotClosed
+    _check(plan, compiled)
     predefine_typing()
     namespace = Namespace(plan.entry, "tests")
     try:
-        classes = namespace.run_prompt(plan.prompt)
+        classes = namespace.run_prompt(prompt)
     except BaseException as error:
         raise Broken(f"the prompt does not run: {describe(error)}") from error
     module = register(plan.module, compiled, plan.entry)
@@ -48,13 +61,27 @@ def prepare(plan: Plan) -> Ready:
 def check_tests(plan: Plan) -> Compiled:
     """Compile the tests and run their imports. Raises Broken, and CannotSplit where sharing is allowed."""
     compiled = compile_plan(plan)
+    _check(plan, compiled)
+    return compiled
+
+
+def _check(plan: Plan, compiled: Compiled) -> None:
     if plan.may_share and (need := find_need(compiled, plan)):
         raise CannotSplit(need)
     run_imports(compiled, plan.module)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed(0)
-    return compiled
+
+
+def _is_closed(plan: Plan, compiled: Compiled, prompt: Prompt) -> bool:
+    if compiled.style == "pytest" or "." in plan.module or plan.module in sys.modules:
+        return False
+    try:
+        unit = prompt.unit()
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return is_closed([*compiled.codes, *([unit] if unit is not None else [])], plan.entry)
 
 
 def make_repeatable(payload: bytes) -> None:

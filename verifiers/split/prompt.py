@@ -52,6 +52,10 @@ class Prompt:
 
     def unit(self) -> CodeType | None:
         """Return what runs: the prompt without its definition of the entry point; None if nothing does."""
+        return self._unit
+
+    @cached_property
+    def _unit(self) -> CodeType | None:
         if self._head is not None:
             return compile_quietly(self._head, "<prompt>") if self._head.strip() else None
         if self.tree is None:

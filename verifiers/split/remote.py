@@ -26,10 +26,12 @@ class Candidate:
         self._prompt_classes = dict(prompt_classes or {})
         self._stubs: dict[str, RemoteClass] = {}
         self._connection: Connection | None = None
+        self._connected = 0
 
     def connect(self, sock: socket.socket) -> None:
         """Talk to a new candidate: wait until it has loaded. Raises CandidateGone."""
         self.close()
+        self._connected += 1
         self._connection = Connection(sock, self._clock, self._prompt_classes, self._stubs, self._renew)
 
     def close(self) -> None:
@@ -51,6 +53,11 @@ class Candidate:
     def gone(self) -> str | None:
         """Why the candidate is no longer there, or None."""
         return "no candidate" if self._connection is None else self._connection.gone
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there was one candidate only, still there, and nothing but values and functions have crossed."""
+        return self.gone is None and not self._stubs and self._connected == 1 and self._live().is_plain
 
     def reset_clock(self) -> None:
         """A test begins: the time spent waiting starts at zero."""

@@ -37,6 +37,11 @@ class NeedsShared:
 
 
 @dataclass(frozen=True)
+class NeedsOwn:
+    """The tests may leave something behind: they must run in a process of their own. Nothing has run yet."""
+
+
+@dataclass(frozen=True)
 class Prepared:
     """The tests compile; the oracle now waits for the candidate to load. `count` is None until they are collected."""
 
@@ -129,7 +134,20 @@ class Stop:
 
 
 Answer = Extra | Ended | Fresh | Stop
-Report = Fault | TaskBroken | NeedsShared | Prepared | Loaded | Collected | Started | Finished | Gone | Over | Done
+Report = (
+    Fault
+    | TaskBroken
+    | NeedsShared
+    | NeedsOwn
+    | Prepared
+    | Loaded
+    | Collected
+    | Started
+    | Finished
+    | Gone
+    | Over
+    | Done
+)
 
 
 def encode(report: Report | Answer, nonce: bytes) -> bytes:
@@ -195,6 +213,8 @@ def _fields(report: Report | Answer) -> list[object]:
             return ["fault", message[:_TEXT]]
         case NeedsShared(reason):
             return ["shared", reason[:_TEXT]]
+        case NeedsOwn():
+            return ["own"]
         case Prepared(count):
             return ["prepared", count]
         case Loaded(kind, message):
@@ -229,6 +249,8 @@ def _build(kind: str, fields: list[object]) -> Report | Answer:
             return Fault(message)
         case "shared", [str() as reason]:
             return NeedsShared(reason)
+        case "own", []:
+            return NeedsOwn()
         case "prepared", [int() | None as count]:
             return Prepared(count)
         case "loaded", [str() as load_kind, str() as message]:

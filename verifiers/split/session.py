@@ -11,6 +11,7 @@ from assay.schema import Limits
 from assay.verifiers.scoring import Mark, Trace, end_of, passed
 from assay.verifiers.spending import Budget
 from assay.verifiers.split.cast import Cast, Casting
+from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.report import (
     Answer,
     Collected,
@@ -23,6 +24,7 @@ from assay.verifiers.split.report import (
     Garbled,
     Gone,
     Loaded,
+    NeedsOwn,
     NeedsShared,
     Over,
     Prepared,
@@ -54,6 +56,8 @@ class Judged:
     count: int
     refused: tuple[Outcome, str] | None
     trace: Trace
+    place: Placement
+    """Where the tests have run in the end."""
 
 
 class Session:
@@ -85,7 +89,8 @@ class Session:
             finally:
                 trace = self._cast.close(trace)
         marks = self._all_marks()
-        return Judged(tuple(marks.values()), tuple(marks), self._count or 0, self._refused, trace)
+        place = self._cast.place
+        return Judged(tuple(marks.values()), tuple(marks), self._count or 0, self._refused, trace, place)
 
     def _begin_next_round(self, start: int) -> None:
         self._stage = "preparing"
@@ -107,7 +112,9 @@ class Session:
                 go_on, restart = self._handle(report)
                 if not go_on:
                     return restart
-            if closed:
+            if closed and self._stage == "preparing" and cast.place is Placement.RESIDENT:
+                cast.set_apart()
+            elif closed:
                 return self._after_end(cast.end_of_reporter())
             if self._stage in _TIMED and self._budget.is_over(cast.starved_s()):
                 self._end_over()
@@ -144,7 +151,10 @@ class Session:
                 raise SandboxFault(f"the oracle failed: {message}")
             case NeedsShared(reason):
                 raise SharingNeeded(reason)
+            case NeedsOwn():
+                self._cast.set_apart()
             case Prepared(count):
+                self._cast.confirm()
                 self._count = self._count if count is None else count
                 self._stage = "loading"
                 self._cast.start_load_clock()
@@ -154,6 +164,7 @@ class Session:
                 self._begin_tests()
             case Loaded(kind, message):
                 self._refuse(_kind_of(kind), message)
+                self._cast.finish()
                 return False, None
             case Collected(names):
                 self._names, self._count = names, len(names)
@@ -166,6 +177,7 @@ class Session:
             case Over(waited_s):
                 self._answer_over(waited_s)
             case Done():
+                self._cast.finish()
                 return False, None
             case Extra() | Ended() | Fresh() | Stop():
                 return self._after_garbage()
@@ -201,8 +213,11 @@ class Session:
             mark = passed()
         self._record(report.index, mark if report.counts else None)
         self._refusal = self._budget.refusal()
-        if self._refusal is not None or (report.index + 1 == self._count and not self._casting.restarts_whole):
+        if report.index + 1 == self._count and not self._casting.restarts_whole:
+            self._cast.finish()
             return False  # a pytest file is torn down first
+        if self._refusal is not None:
+            return False
         self._begin(report.index + 1)
         return True
 

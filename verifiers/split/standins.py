@@ -48,6 +48,13 @@ class Standins:
         self._handles: dict[int, int] = {}
         self._growing = 0
 
+    @property
+    def are_functions(self) -> bool:
+        """Whether every stand-in is a function or an ordinary exception, and nothing of the tests has been lent."""
+        return self.exports.is_empty and all(
+            isinstance(obj, FunctionStub) or type(obj).__module__ == "builtins" for obj in self._objects.values()
+        )
+
     def handle_of(self, obj: Any) -> int | None:
         """Return the handle of a stand-in, or None."""
         return self._handles.get(id(obj))

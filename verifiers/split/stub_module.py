@@ -64,6 +64,11 @@ def register(name: str, compiled: Compiled, entry: str) -> StubModule:
     return module
 
 
+def unregister(module: StubModule) -> None:
+    """Undo `register` for a module without parents."""
+    sys.modules.pop(module.__name__, None)
+
+
 def attach(module: StubModule, subject: Subject) -> None:
     """Name the candidate that the module stands for."""
     _state_of(module).subject = subject

@@ -1,0 +1,174 @@
+"""The resident oracle: one process that judges closed tests of one attempt after the other."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from process_trees import descendants
+
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Launch, Role
+from assay.sandboxes.local import LocalPool, open_pool
+from assay.schema import Limits, Verdict
+from assay.settings import Settings
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.python import PythonVerifier
+from assay.verifiers.python_task import PythonTask
+
+pytestmark = pytest.mark.jail
+
+Judge = Callable[..., Verdict]
+_RIGHT = "def f(x):\n    return x + 1\n"
+
+
+@pytest.fixture
+def one_slot(pool: LocalPool) -> Iterator[LocalPool]:
+    """A pool of a single slot."""
+    del pool  # skips where there are no jails
+    made = open_pool(Settings(slots=1))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def judge(one_slot: LocalPool) -> Judge:
+    """Judge a completion in the one slot: `judge(completion, **task fields)`."""
+    verifier, registry = PythonVerifier(), default_registry()
+
+    def run(completion: str, **fields: object) -> Verdict:
+        task = registry.parse_task({"id": "t", **fields})
+        assert isinstance(task, PythonTask)
+        with one_slot.slot() as slot:
+            return verifier.judge(task, completion, slot)
+
+    return run
+
+
+def _residents() -> set[int]:
+    """Process ids of the resident oracles below this process."""
+    found = set()
+    for pid in descendants(os.getpid()):
+        try:
+            if Path(f"/proc/{pid}/comm").read_text() == "assay-resident\n":
+                found.add(pid)
+        except OSError:
+            continue
+    return found
+
+
+def test_closed_tests_are_judged_by_the_same_process(judge: Judge) -> None:
+    """Attempts that pass, fail, raise, do not load or give no answer leave the resident in place."""
+    completions = (_RIGHT, "def f(x):\n    return 0\n", "def f(x):\n    raise ValueError(x)\n", "def f(x:", "", _RIGHT)
+    judge(_RIGHT, tests=["f(1) == 2"])
+    first = _residents()
+
+    outcomes = [judge(completion, tests=["f(1) == 2", "f(2) == 3"]).outcome for completion in completions]
+
+    assert outcomes == ["passed", "failed", "runtime_error", "compile_error", "no_answer", "passed"]
+    assert len(first) == 1
+    assert _residents() == first
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        ["import random\nassert f(random.randint(1, 1)) == 2"],
+        ["import os\nos.environ['SEEN'] = 'x'\nassert f(1) == 2"],
+        ["class A:\n    x = 1\nassert f(A.x) == 2"],
+        ["assert print(f(1)) is None"],
+    ],
+)
+def test_other_tests_get_a_process_of_their_own(judge: Judge, tests: list[str]) -> None:
+    """What could leave something behind is judged all the same, and the resident goes on."""
+    judge(_RIGHT, tests=["f(1) == 2"])
+    before = _residents()
+
+    verdicts = [judge(_RIGHT, tests=tests) for _ in range(2)]
+
+    assert [verdict.outcome for verdict in verdicts] == ["passed", "passed"]
+    assert _residents() == before
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        "class C:\n    pass\ndef f(x):\n    return C()\n",
+        "def f(x):\n    yield x\n",
+        "def f(x):\n    return 'x' * 60_000_000\n",
+        "import os\ndef f(x):\n    os._exit(0)\n",
+        "import time\ndef f(x):\n    time.sleep(60)\n",
+        "import os\ndef f(x):\n    os.write(3, b'\\xff' * 100)\n",
+    ],
+)
+def test_a_resident_that_met_more_than_values_is_replaced(judge: Judge, completion: str) -> None:
+    """Stand-ins, lost candidates and broken protocol end it; the next attempt finds a fresh one."""
+    judge(_RIGHT, tests=["f(1) == 2"])
+    before = _residents()
+
+    bad = judge(completion, tests=["f(1) == 2"], limits={"wall_s": 0.5})
+    good = judge(_RIGHT, tests=["f(1) == 2"])
+
+    assert bad.reward == 0
+    assert good.outcome is Outcome.PASSED
+    assert not _residents() & before
+
+
+def test_a_killed_resident_costs_no_attempt_anything(judge: Judge) -> None:
+    """The attempt that finds it gone starts another."""
+    judge(_RIGHT, tests=["f(1) == 2"])
+    for pid in _residents():
+        os.kill(pid, signal.SIGKILL)
+
+    assert judge(_RIGHT, tests=["f(1) == 2"]).outcome is Outcome.PASSED
+
+
+def test_an_idle_resident_ends_by_itself(judge: Judge) -> None:
+    """A worker without work keeps no oracle."""
+    judge(_RIGHT, tests=["f(1) == 2"])
+    deadline = time.monotonic() + 10
+
+    while _residents() and time.monotonic() < deadline:
+        os.sched_yield()
+
+    assert not _residents()
+    assert judge(_RIGHT, tests=["f(1) == 2"]).outcome is Outcome.PASSED
+
+
+def test_tests_that_never_end_are_cut(judge: Judge) -> None:
+    """Closed tests have the limits that all tests have."""
+    tests = ["f(1) == 2", "while True:\n    len([])", "f(1) == 2"]
+    verdict = judge(_RIGHT, tests=tests, limits={"cpu_s": 0.3, "wall_s": 0.5, "attempt_wall_s": 3})
+
+    assert verdict.reward == pytest.approx(1 / 3, abs=0.4)
+    assert verdict.tests[0].outcome is Outcome.PASSED
+    assert verdict.tests[1].outcome is Outcome.TIMEOUT
+    assert judge(_RIGHT, tests=["f(1) == 2"]).outcome is Outcome.PASSED
+
+
+def test_tasks_with_larger_limits_have_an_oracle_of_their_own(judge: Judge) -> None:
+    """The resident's limits are those of the default task."""
+    verdict = judge(_RIGHT, tests=["f(1) == 2"], limits={"memory_mb": 1024})
+
+    assert verdict.outcome is Outcome.PASSED
+    assert not _residents()
+
+
+def test_equal_names_of_other_tasks_do_not_meet(judge: Judge) -> None:
+    """What one task's tests and prompt define is unknown to the next."""
+    first = judge(_RIGHT, tests=["helper = 5\nassert f(helper) == 6"], prompt="limit = 3\ndef f(x):\n    pass\n")
+    second = judge("def f(x):\n    return x\n", tests=["helper", "limit", "f(7) == 7"])
+
+    assert first.outcome is Outcome.PASSED
+    assert [test.outcome for test in second.tests] == ["runtime_error", "runtime_error", "passed"]
+
+
+def test_a_resident_that_was_not_released_is_ended(one_slot: LocalPool) -> None:
+    """Keeping it takes a word: an attempt that fails half-way leaves nothing running."""
+    launch = Launch(Role.ORACLE, "assay.verifiers.split.resident", b"", Limits())
+    with one_slot.slot() as slot:
+        slot.resident(launch)
+
+    assert not _residents()
