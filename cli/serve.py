@@ -2,6 +2,7 @@
 
 import argparse
 
+from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
 
 _ABOUT = """Run the service. Starts the HTTP API, a private Redis (unless ASSAY_REDIS_URL names one) and workers.
@@ -26,4 +27,4 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.service.serve import serve
 
     configure_logging(settings.log_level)
-    return serve(settings)
+    return Exit.OUR_FAULT if serve(settings) else Exit.OK

@@ -2,6 +2,7 @@
 
 import argparse
 
+from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
 from assay.errors import InvalidRequest
 
@@ -27,4 +28,4 @@ def run(arguments: argparse.Namespace) -> int:
     from assay.service.worker import run_worker
 
     configure_logging(settings.log_level)
-    return run_worker(settings, settings.redis_url.get_secret_value())
+    return Exit.OUR_FAULT if run_worker(settings, settings.redis_url.get_secret_value()) else Exit.OK

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError, WatchError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-from assay.errors import ServiceUnavailable
+from assay.errors import InvalidRequest, ServiceUnavailable
 
 Value = TypeVar("Value")
 
@@ -23,17 +23,27 @@ _ANSWER_S = 60  # a transaction of a very large batch takes its time
 
 
 class Connection:
-    """A thread-safe pool of connections to one Redis. Raises ServiceUnavailable for whatever Redis does wrong."""
+    """A thread-safe pool of connections to one Redis. Raises ServiceUnavailable for whatever Redis does wrong.
+
+    Making one raises InvalidRequest for an address that is none; it connects only when it is used.
+    """
 
     def __init__(self, url: str) -> None:
         retry = Retry(ExponentialWithJitterBackoff(base=0.02, cap=0.5), _TRIES)
-        self.client = Redis.from_url(
-            url,
-            retry=retry,
-            retry_on_error=[RedisConnectionError, RedisTimeoutError],
-            socket_connect_timeout=_CONNECT_S,
-            socket_timeout=_ANSWER_S,
-        )
+        try:
+            self.client = Redis.from_url(
+                url,
+                retry=retry,
+                retry_on_error=[RedisConnectionError, RedisTimeoutError],
+                socket_connect_timeout=_CONNECT_S,
+                socket_timeout=_ANSWER_S,
+            )
+        except ValueError as error:  # the address is not repeated: it may hold a password
+            raise InvalidRequest(
+                f"not the address of a Redis: {error}",
+                path="redis_url",
+                fix="write redis://HOST:PORT, see ASSAY_REDIS_URL",
+            ) from error
 
     def close(self) -> None:
         """Close every connection of the pool."""

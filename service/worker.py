@@ -48,13 +48,16 @@ _RECORD_S = 5.0
 def run_worker(
     settings: Settings, redis_url: str, *, assembler: Assembler | None = None, name: str | None = None
 ) -> int:
-    """Judge chunks until SIGTERM or SIGINT; return the exit status. Call it from the main thread."""
+    """Judge chunks until SIGTERM or SIGINT; return the exit status. Call it from the main thread.
+
+    Raises InvalidRequest if `redis_url` is no address.
+    """
+    connection = Connection(redis_url)
     try:
         assembly = (assembler or Assembler()).make_assembly(settings)
     except AssayError as error:
         log.error("worker_refused reason=%s", error)
         return EXIT_REFUSED
-    connection = Connection(redis_url)
     with _Wishes() as wishes:
         worker = Worker(assembly, connection, name or make_worker_name(), on_failure=wishes.stop)
         try:

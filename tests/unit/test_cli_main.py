@@ -76,6 +76,17 @@ def test_options_of_the_sandbox_are_refused_beside_a_url(option: list[str], caps
     assert "--url" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("url", ["nonsense", "http://127.0.0.1:6379", "redis://127.0.0.1:port"])
+def test_an_address_that_is_no_redis_is_refused(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line names the setting and how to write it; the address is not repeated, for it may hold a password."""
+    monkeypatch.setenv("ASSAY_REDIS_URL", url)
+
+    assert main(["worker", "--insecure"]) == Exit.REFUSED
+    assert "redis_url: not the address of a Redis" in capsys.readouterr().err
+
+
 def test_a_misspelt_variable_is_warned_of_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
