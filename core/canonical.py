@@ -6,11 +6,12 @@ it carries them unharmed where UTF-8 could not.
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from typing import Any  # JSON values have no narrower type
 
 from assay.errors import InvalidRequest
+
+_BLANK = b"\xef\xbb\xbf \t\r\n"  # white space of JSON, and the byte order mark
 
 
 def dump_line(value: Mapping[str, Any]) -> str:
@@ -52,7 +53,7 @@ def refuse_constant(name: str) -> None:
 
 def load_documents(data: bytes, *, path: str = "") -> list[Any]:
     """Parse a JSON object, a JSON array (its elements) or JSON lines, told apart by content."""
-    stripped = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    stripped = data.lstrip(_BLANK)
     if not stripped:
         return []
     try:
@@ -60,13 +61,6 @@ def load_documents(data: bytes, *, path: str = "") -> list[Any]:
     except InvalidRequest:
         if b"\n" not in stripped.strip():
             raise
-        lines = [(n, line) for n, line in enumerate(stripped.splitlines(), 1) if line.strip()]
+        lines = [(n, line) for n, line in enumerate(data.splitlines(), 1) if line.strip(_BLANK)]
         return [load(line, path=f"{path}:{n}") for n, line in lines]
     return whole if isinstance(whole, list) else [whole]
-
-
-def finite(value: float) -> float:
-    """Return `value` unless it is NaN or infinite, which no reward may be (ValueError)."""
-    if not math.isfinite(value):
-        raise ValueError(f"{value!r} is not finite")
-    return value

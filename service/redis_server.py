@@ -44,12 +44,6 @@ class PrivateRedis:
         """Where it listens."""
         return f"unix://{self._socket}"
 
-    @property
-    def pid(self) -> int:
-        """Its process, once it was started."""
-        assert self._process is not None
-        return self._process.pid
-
     def start(self, lock: int) -> None:
         """Start it and wait until its data is loaded. Raises InfraFault with what it said.
 
