@@ -70,7 +70,7 @@ def document(key: str) -> str:
 
 
 def stored_task(task_id: str) -> str:
-    """What a task id stands for: the fields of a task reference as JSON."""
+    """What a task id stands for: the key of its document, a space, and the fields of a task reference as JSON."""
     return f"assay:task:{json.dumps(task_id)}"
 
 

@@ -15,12 +15,17 @@ for i = 2, #ARGV, 2 do
 end
 """
 
-RELEASE = """
--- KEYS: task refs. ARGV: prefix of document keys, seconds a document outlives its last holder, then document keys.
-for i = 3, #ARGV do
-  if redis.call('HINCRBY', KEYS[1], ARGV[i], -1) <= 0 then
-    redis.call('HDEL', KEYS[1], ARGV[i])
-    redis.call('EXPIRE', ARGV[1] .. ARGV[i], ARGV[2])
+STORE = """
+-- KEYS: task refs, then the names of stored tasks. ARGV: prefix of document keys, seconds a document outlives its last
+--       holder, then what each id is to stand for: the key of its document, a space, the fields of its reference.
+-- Lets go of the documents that the ids stood for until now.
+for i = 2, #KEYS do
+  local before = redis.call('GET', KEYS[i])
+  redis.call('SET', KEYS[i], ARGV[i + 1])
+  local key = before and string.match(before, '^%S+')
+  if key and redis.call('HINCRBY', KEYS[1], key, -1) <= 0 then
+    redis.call('HDEL', KEYS[1], key)
+    redis.call('EXPIRE', ARGV[1] .. key, ARGV[2])
   end
 end
 """

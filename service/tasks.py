@@ -27,20 +27,20 @@ class TaskStore:
 
     def store(self, tasks: Sequence[Drafted]) -> None:
         """Let ids stand for these tasks from now on, all or none; what they stood for before is released."""
-        before = self._keys_of([task.ref.id for task in tasks])
         pipeline = self._connection.pipeline(atomic=True)
         self.hold(pipeline, {task.ref.key: task.packed for task in tasks})
-        for task in tasks:
-            pipeline.set(keys.stored_task(task.ref.id), _pack_ref(task.ref))
-        if before:
-            pipeline.eval(scripts.RELEASE, 1, keys.TASK_REFS, keys.document(""), DOCUMENT_TTL_S, *before)
+        for start in range(0, len(tasks), _PER_COMMAND):
+            refs = [task.ref for task in tasks[start : start + _PER_COMMAND]]
+            names = (keys.TASK_REFS, *(keys.stored_task(ref.id) for ref in refs))
+            rows = (f"{ref.key} {json.dumps(list(vars(ref).values()))}" for ref in refs)
+            pipeline.eval(scripts.STORE, len(names), *names, keys.document(""), DOCUMENT_TTL_S, *rows)
         self._connection.run(pipeline)
 
     def resolve(self, ids: Set[str]) -> Mapping[str, TaskRef]:
         """Return what these ids stand for; unknown ones are absent."""
         ordered = sorted(ids)
-        rows = self._connection.ask("MGET", *map(keys.stored_task, ordered))
-        return {task_id: to_ref(json.loads(row)) for task_id, row in zip(ordered, rows, strict=True) if row is not None}
+        rows: Sequence[bytes | None] = self._connection.ask("MGET", *map(keys.stored_task, ordered))
+        return {task_id: _read_ref(row) for task_id, row in zip(ordered, rows, strict=True) if row is not None}
 
     def documents(self, names: Iterable[str]) -> Mapping[str, bytes]:
         """Return task documents as JSON text by key; those that are gone are absent."""
@@ -50,9 +50,7 @@ class TaskStore:
         blobs = self._connection.ask("MGET", *map(keys.document, ordered))
         return {key: decompress(blob) for key, blob in zip(ordered, blobs, strict=True) if blob is not None}
 
-    def _keys_of(self, ids: Iterable[str]) -> list[str]:
-        return [ref.key for ref in self.resolve(set(ids)).values()]
 
-
-def _pack_ref(ref: TaskRef) -> str:
-    return json.dumps(list(vars(ref).values()))
+def _read_ref(row: bytes) -> TaskRef:
+    _, _, fields = row.partition(b" ")
+    return to_ref(json.loads(fields))

@@ -1,12 +1,16 @@
 """Stored tasks, statistics, verifiers, health, metrics, keys."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 from batches import batch, echo_task, follow, order, submit
 
-from assay.service.fakes import FAKE
+from assay.service import keys
+from assay.service.admission import draft_task
+from assay.service.connection import Connection
+from assay.service.fakes import FAKE, fake_registry
 from assay.service.serve import embedded
 from assay.settings import Settings
 
@@ -29,6 +33,20 @@ def test_a_batch_pins_the_content_it_came_with(http: httpx.Client) -> None:
 
     assert len(follow(http, waiting)[0]["tests"]) == 1
     assert len(follow(http, later)[0]["tests"]) == 2
+
+
+def test_storing_one_task_many_times_at_once_holds_one_document(http: httpx.Client, service_folder: Path) -> None:
+    """However calls overlap, the content that an id ends up with is held once and the others not at all."""
+    documents = [echo_task("race", tests=[str(number)]) for number in range(8)]
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda document: http.put("/v1/tasks/race", json=document), documents * 5))
+
+    names = [draft_task(fake_registry(), document, "").ref.key for document in documents]
+    connection = Connection(f"unix://{service_folder / 'redis' / 'redis.sock'}")
+    held = connection.ask("HMGET", keys.TASK_REFS, *names)
+    connection.close()
+    assert [count for count in held if count is not None] == [b"1"]
 
 
 def test_tasks_are_stored_in_bulk(http: httpx.Client) -> None:
