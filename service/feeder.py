@@ -22,6 +22,7 @@ from assay.verifiers.requirements import missing_modules
 log = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 1.0  # a wake-up can be lost with a connection
+_SUSPICIOUS_DELIVERIES = 3
 _MAX_DELIVERIES = 10
 TOO_LATE = "the deadline passed before it could start"
 
@@ -70,6 +71,8 @@ class Feeder:
     def forget(self, claim: Claim) -> None:
         """Stop holding a chunk that is finished."""
         self._held.pop(claim.chunk_id, None)
+        if _is_suspicious(claim):
+            self._wake.set()
 
     def run(self) -> None:
         """Feed until stopped."""
@@ -89,6 +92,8 @@ class Feeder:
         while self._unread:  # claimed, but Redis went away before they could be looked into
             self._adopt(self._unread[-1])
             self._unread.pop()
+        if any(map(_is_suspicious, self.held())):
+            return False  # it may kill this worker as it has killed others: no more chunks shall die with it
         lanes = self._usable_lanes()
         wanted = self._room.wanted(lanes)
         self._unwanted = [lane for lane in lanes if lane not in wanted]
@@ -176,3 +181,7 @@ class Feeder:
         if name not in self._known_modules:
             self._known_modules[name] = not missing_modules([name])
         return self._known_modules[name]
+
+
+def _is_suspicious(claim: Claim) -> bool:
+    return claim.deliveries > _SUSPICIOUS_DELIVERIES

@@ -42,11 +42,13 @@ def of_outcome(lines: Sequence[Document], outcome: str) -> list[Document]:
 
 
 def test_a_chunk_that_kills_every_worker_is_given_up(data_dir: Path) -> None:
-    """After its last delivery its attempts are `infra_error`, once each, and other chunks are judged."""
+    """After its last delivery its attempt is `infra_error`; chunks that were unlucky beside it are judged after all."""
     with running(settings_for(data_dir, workers=0)) as service:
         poisoned = submit(service.http, batch(1, lambda _: order(kill=True)))
         innocent = submit(service.http, batch(40, lambda i: order(mark=i), tasks=3))
-        set_deliveries(service, chunks_of(service, poisoned)[0], LAST_DELIVERY - 1)
+        set_deliveries(service, chunks_of(service, poisoned)[0], LAST_DELIVERY - 2)
+        for chunk_id in chunks_of(service, innocent):
+            set_deliveries(service, chunk_id, LAST_DELIVERY - 1)
 
     with running(settings_for(data_dir, workers=1)) as service:
         (line,) = follow(service.http, poisoned)
