@@ -53,8 +53,6 @@ class FakeJudge:
         """Do what the completion says."""
         assert isinstance(task, EchoTask)
         order = _read(completion)
-        if order.get("kill"):
-            os.kill(os.getpid(), signal.SIGKILL)
         sleep_s = float(order.get("sleep_s", 0))
         if sleep_s:
             token, woken = cancel or CancelToken(), threading.Event()
@@ -64,6 +62,8 @@ class FakeJudge:
             if token.cancelled:
                 verdict = Verdict(outcome=Outcome.CANCELLED, reward=None, message="cancelled by the caller")
                 return Evaluation(verdict, sleep_s, "fake", EchoVerifier.version)
+        if order.get("kill"):
+            os.kill(os.getpid(), signal.SIGKILL)
         return Evaluation(verdict_of(task, order), sleep_s, "fake", EchoVerifier.version)
 
 

@@ -17,8 +17,8 @@ LAST_DELIVERY = 10
 
 
 def settings_for(data_dir: Path, workers: int) -> Settings:
-    """Settings of a service that judges, or (without workers) only accepts."""
-    return Settings(port=0, data_dir=data_dir, slots=4, workers=workers, log_level="critical")
+    """Settings of a service that judges one attempt at a time, or (without workers) only accepts."""
+    return Settings(port=0, data_dir=data_dir, slots=1, workers=workers, log_level="critical")
 
 
 def chunks_of(service: Running, batch_id: str) -> list[str]:
@@ -44,7 +44,7 @@ def of_outcome(lines: Sequence[Document], outcome: str) -> list[Document]:
 def test_a_chunk_that_kills_every_worker_is_given_up(data_dir: Path) -> None:
     """After its last delivery its attempt is `infra_error`; chunks that were unlucky beside it are judged after all."""
     with running(settings_for(data_dir, workers=0)) as service:
-        poisoned = submit(service.http, batch(1, lambda _: order(kill=True)))
+        poisoned = submit(service.http, batch(1, lambda _: order(kill=True, sleep_s=0.3)))
         innocent = submit(service.http, batch(40, lambda i: order(mark=i), tasks=3))
         set_deliveries(service, chunks_of(service, poisoned)[0], LAST_DELIVERY - 2)
         for chunk_id in chunks_of(service, innocent):
