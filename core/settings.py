@@ -8,13 +8,19 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from assay.errors import InvalidRequest, plain
 
 _PREFIX = "ASSAY_"
 _ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE"})  # read below, but no settings of a service
+
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error", "critical"],
+    BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
+]
 
 
 class Settings(BaseModel):
@@ -40,7 +46,7 @@ class Settings(BaseModel):
     insecure: bool = Field(False, description="Run completions without isolation; flags every result `insecure`.")
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
-    log_level: str = Field("info", description="Least severe level that is logged.")
+    log_level: LogLevel = Field("info", description="Least severe level that is logged.")
 
 
 def load_settings(environ: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
@@ -56,7 +62,7 @@ def load_settings(environ: Mapping[str, str] | None = None, file: Path | None = 
     for name in Settings.model_fields:
         text = source.get(f"{_PREFIX}{name.upper()}")
         if text:
-            values[name] = tuple(filter(None, text.split(","))) if name == "api_keys" else text
+            values[name] = _listed(text) if name == "api_keys" else text
     return _validate(values)
 
 
@@ -86,10 +92,14 @@ def _validate(values: Mapping[str, object]) -> Settings:
         raise InvalidRequest(plain(first["msg"]), path=name, fix=f"see {_PREFIX}{name.upper()}") from error
 
 
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
 def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[str]:
     """Names in ASSAY_REQUIRE: what tests must have here instead of skipping (CI sets `redis,jail,…`)."""
     source = os.environ if environ is None else environ
-    return frozenset(filter(None, source.get("ASSAY_REQUIRE", "").split(",")))
+    return frozenset(_listed(source.get("ASSAY_REQUIRE", "")))
 
 
 def numeric_tuning(environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -34,7 +34,7 @@ def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
 
 def test_keys_are_separated_by_commas_and_hidden() -> None:
     """Several keys are possible; none shows when settings are printed."""
-    settings = load_settings({"ASSAY_API_KEYS": "first-key,second-key,"})
+    settings = load_settings({"ASSAY_API_KEYS": "first-key, second-key ,"})
 
     assert [key.get_secret_value() for key in settings.api_keys] == ["first-key", "second-key"]
     assert "first-key" not in repr(settings)
@@ -46,6 +46,7 @@ def test_keys_are_separated_by_commas_and_hidden() -> None:
         ({"ASSAY_PORT": "many"}, "port"),
         ({"ASSAY_SLOTS": "-1"}, "slots"),
         ({"ASSAY_INSECURE": "perhaps"}, "insecure"),
+        ({"ASSAY_LOG_LEVEL": "loud"}, "log_level"),
     ],
 )
 def test_senseless_values_are_refused(environ: dict[str, str], name: str) -> None:
