@@ -35,6 +35,8 @@ def run(arguments: Sequence[str] | None) -> int:
         _forget_stdout()
         return Exit.OK
     except ModuleNotFoundError as error:
+        if str(error.name).startswith("assay"):
+            raise  # no missing extra: this installation is broken
         print(f"assay: {error.name} is not installed (pip install 'assay[service]')", file=sys.stderr)
         return Exit.OUR_FAULT
     except AssayError as error:

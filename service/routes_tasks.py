@@ -71,26 +71,25 @@ class _TaskRoutes:
         document = parse_object(text)
         if document.setdefault("id", task_id) != task_id:
             raise InvalidRequest("the body has another id than the address", path="id", fix="make them equal")
-        drafts = Draft(self._parts.registry, self._parts.settings)
-        drafts.add_task(document, "", len(text))
-        self._parts.batches.tasks.store(drafts.tasks)
-        return drafts.tasks[0]
+        draft = Draft(self._parts.registry, self._parts.settings)
+        draft.add_task(document, "", len(text))
+        self._parts.batches.tasks.store(draft.tasks)
+        return draft.tasks[0]
 
     def _store_many(self, kind: Kind, request: Request, raw: bytes) -> int:
         draft = Draft(self._parts.registry, self._parts.settings)
-        drafts = _read_tasks(self._bodies.text(request, raw), kind, draft)
-        self._parts.batches.tasks.store(drafts.tasks)
-        return drafts.size
+        _read_tasks(self._bodies.text(request, raw), kind, draft)
+        self._parts.batches.tasks.store(draft.tasks)
+        return draft.size
 
 
-def _read_tasks(data: bytes, kind: Kind, drafts: Draft) -> Draft:
+def _read_tasks(data: bytes, kind: Kind, draft: Draft) -> None:
     for part in walk(data) if kind is Kind.JSON else walk_lines(data):
         if kind is Kind.JSON and (part.name != "tasks" or part.index is None):
             raise InvalidRequest(f"unknown field {part.name!r}", path=part.name, fix='send {"tasks": [...]}')
-        drafts.add_task(part.value, part.path, part.size)
-    if not drafts.size:
+        draft.add_task(part.value, part.path, part.size)
+    if not draft.size:
         raise InvalidRequest("there are no tasks", path="tasks", fix="send at least one task")
-    return drafts
 
 
 def _describe(verifier: Verifier) -> Mapping[str, Any]:
