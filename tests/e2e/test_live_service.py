@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -65,6 +66,26 @@ def test_the_worked_example_through_http(client: Client) -> None:
     assert rewards == [0.0, 0.5, 1.0, 0.5]
     assert [round(value, 2) for value in grpo(rewards, groups, ddof=0).tolist()] == [-1.41, 0.0, 1.41, 0.0]
     assert [result.attempt for result in results] == list("ABCD")
+
+
+def test_the_example_of_the_readme_does_what_it_says(url: str) -> None:
+    """The client code of the README, as it stands there, gives the rewards that its comments promise."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    names: dict[str, Any] = {}
+
+    exec(code.replace('"http://127.0.0.1:8700"', f'"{url}", api_key="{KEY}"'), names)
+
+    assert names["rewards"] == [0.0, 0.5, 1.0, 0.5]
+    assert "# [0.0, 0.5, 1.0, 0.5]" in code
+
+
+def test_a_score_sent_again_under_a_key_is_the_first_one(client: Client) -> None:
+    """The same call with the same key gets the very results of the first: nothing was judged again."""
+    first, again = (client.score([TASK], attempts("print(3)"), idempotency_key="mine") for _ in range(2))
+
+    assert first == again
+    assert first[0].reward == 1.0
 
 
 def test_results_arrive_numbered_without_gaps(client: Client) -> None:
