@@ -1,16 +1,10 @@
-"""Both clients: what they send, what they retry, how they resume, which exceptions come of which answers."""
-
-import asyncio
-import gzip
-import json
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+"""The clients: what they send, what they retry, how they resume, which exceptions come of which answers."""
 
 import httpx
 import pytest
+from scripted_service import URL, CutStream, FakeService, accepted, line, problem, result, status
 
 from assay.clients import calls
-from assay.clients.async_client import AsyncClient
 from assay.clients.client import Client
 from assay.clients.retries import RetryPolicy
 from assay.errors import (
@@ -22,84 +16,6 @@ from assay.errors import (
     TooLarge,
     Unauthorized,
 )
-from assay.outcomes import Outcome
-from assay.schema import Result, Timing, Usage
-
-Value = TypeVar("Value")
-URL = "http://assay.test"
-
-
-def result(seq: int, index: int | None = None) -> Result:
-    """One result; `seq` counts from 1 in order of completion."""
-    return Result(
-        batch_id="b", seq=seq, index=seq - 1 if index is None else index, task_id="t", attempt="0", group="t",
-        outcome=Outcome.PASSED, reward=1.0, passed=(1,), tests=(), terms={}, steps=(), message="", stdout="",
-        stderr="", exit_code=None, usage=Usage(), timing=Timing(), verifier="python", versions={}, sandbox="local",
-        cached=False, flags=(), metadata={},
-    )  # fmt: skip
-
-
-def line(one: Result) -> bytes:
-    """The result as the service streams it."""
-    return one.model_dump_json().encode() + b"\n"
-
-
-class FakeService:
-    """Answers requests from a script, and remembers them; the last step is played again and again."""
-
-    def __init__(self, *steps: httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]) -> None:
-        self.steps = list(steps)
-        self.requests: list[httpx.Request] = []
-        self.pauses: list[float] = []
-
-    def answer(self, request: httpx.Request) -> httpx.Response:
-        """Play the next step."""
-        self.requests.append(request)
-        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
-        if isinstance(step, Exception):
-            raise step
-        return step if isinstance(step, httpx.Response) else step(request)
-
-    def client(self, **options: Any) -> Client:
-        """A client of this service whose pauses are noted, not slept."""
-        return Client(URL, transport=httpx.MockTransport(self.answer), sleep=self.pauses.append, **options)
-
-    def document(self, number: int = -1) -> Any:
-        """The JSON body of one request."""
-        request = self.requests[number]
-        body = request.content
-        return json.loads(gzip.decompress(body) if request.headers.get("Content-Encoding") == "gzip" else body)
-
-
-class CutStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body that breaks off."""
-
-    def __init__(self, *parts: bytes) -> None:
-        self._parts = parts
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield from self._parts
-        raise httpx.RemoteProtocolError("peer closed connection")
-
-    async def __aiter__(self) -> Any:
-        for part in self._parts:
-            yield part
-        raise httpx.RemoteProtocolError("peer closed connection")
-
-
-def accepted(total: int = 1) -> httpx.Response:
-    """The answer to a batch."""
-    return httpx.Response(202, json={"batch_id": "b", "state": "queued", "total": total, "new_field": 1})
-
-
-def status(done: int, total: int) -> httpx.Response:
-    """The answer to a status request."""
-    return httpx.Response(200, json={"batch_id": "b", "state": "running", "total": total, "done": done})
-
-
-def problem(code: int, **fields: str) -> httpx.Response:
-    """A refusal with its problem document."""
-    return httpx.Response(code, json={"type": "x", "title": "t", "status": code, "detail": "why", **fields})
 
 
 def test_submit_sends_tasks_attempts_and_a_key() -> None:
@@ -336,62 +252,6 @@ def test_nan_is_refused_before_it_is_sent() -> None:
         service.client().submit([{"id": "t", "metadata": {"x": float("nan")}}], [])
 
     assert service.requests == []
-
-
-def run_async(steps: list[Any], use: Callable[[AsyncClient], Any]) -> tuple[Any, FakeService]:
-    """Run `use` with an async client of a scripted service."""
-    service = FakeService(*steps)
-
-    async def pause(seconds: float) -> None:
-        service.pauses.append(seconds)
-
-    async def main() -> Any:
-        async with AsyncClient(URL, transport=httpx.MockTransport(service.answer), sleep=pause) as client:
-            return await use(client)
-
-    return asyncio.run(main()), service
-
-
-def test_the_async_client_runs_a_batch() -> None:
-    """Submit with a retry, a cut stream, a resume: the same as in the sync client."""
-    steps = [
-        httpx.Response(503),
-        accepted(2),
-        httpx.Response(200, stream=CutStream(line(result(1, index=1)))),
-        status(1, 2),
-        httpx.Response(200, content=line(result(2, index=0))),
-        status(2, 2),
-    ]
-
-    got, service = run_async(steps, lambda client: client.run([{"id": "t"}], []))
-
-    assert [one.index for one in got] == [0, 1]
-    assert len(service.pauses) == 2
-
-
-def test_the_async_client_scores_cancels_and_lists() -> None:
-    """Every other call is there too."""
-    rows = [result(1).model_dump(mode="json")]
-
-    scored, _ = run_async([httpx.Response(200, json={"results": rows})], lambda client: client.score_one({}, "x"))
-    listed, _ = run_async(
-        [httpx.Response(200, json={"verifiers": [{"name": "python", "version": "1"}]})],
-        lambda client: client.verifiers(),
-    )
-    _, cancelled = run_async([httpx.Response(200, json={})], lambda client: client.cancel("b"))
-
-    assert scored.reward == 1.0
-    assert [verifier.name for verifier in listed] == ["python"]
-    assert cancelled.requests[0].method == "DELETE"
-
-
-def test_both_clients_offer_the_same() -> None:
-    """No method exists on one client alone."""
-
-    def offered(kind: type[object]) -> set[str]:
-        return {name for name in vars(kind) if not name.startswith("_")}
-
-    assert offered(Client) == offered(AsyncClient)
 
 
 def test_stored_tasks_are_put_under_their_id() -> None:
