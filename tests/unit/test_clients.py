@@ -5,6 +5,7 @@ import pytest
 from scripted_service import URL, CutStream, FakeService, accepted, line, problem, result, status
 
 from assay.clients import calls
+from assay.clients.async_client import AsyncClient
 from assay.clients.client import Client
 from assay.clients.retries import RetryPolicy
 from assay.errors import (
