@@ -1,11 +1,13 @@
 """Two ways to run the same programs without any isolation, to measure against.
 
-Run as a program of its own, so that the measured interpreter is small: `baselines.py fork|spawn CONCURRENCY COUNT`
-reads a JSON list of programs from standard input and prints {"seconds", "cpu_s", "failed"} as JSON.
+Run as a program of its own, so that the measured interpreter is small: `baselines.py KIND CONCURRENCY COUNT` with
+KIND fork, fork-numpy (the forked interpreter has numpy loaded) or spawn reads a JSON list of programs from standard
+input and prints {"seconds", "cpu_s", "failed"} as JSON.
 """
 
 import collections
 import heapq
+import importlib
 import itertools
 import json
 import math
@@ -105,8 +107,10 @@ def main() -> None:
     """Run one baseline as the command line says."""
     kind, concurrency, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     programs = json.load(sys.stdin)
+    if kind == "fork-numpy":
+        importlib.import_module("numpy.testing")
     started = time.perf_counter()
-    failed = (fork_all if kind == "fork" else spawn_all)(programs, concurrency, count)
+    failed = (spawn_all if kind == "spawn" else fork_all)(programs, concurrency, count)
     seconds = time.perf_counter() - started
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     cpu_s = sum(usage.ru_utime + usage.ru_stime for usage in used)

@@ -102,7 +102,7 @@ async def callers_at_once(url: str, workload: Workload, count: int, rate: float)
 
 
 def _score_request(task: Mapping[str, Any], attempt: Mapping[str, Any]) -> bytes:
-    call = calls.score([task], [attempt], UNCACHED)
+    call = calls.score([task], [attempt], UNCACHED, None)
     body = call.body or b""
     headers = {**call.headers, "Host": "localhost", "Content-Length": str(len(body)), "Connection": "close"}
     lines = [f"POST {call.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]

@@ -5,11 +5,11 @@ socket is closed before any code that is not ours can run.
 """
 
 import fcntl
-import importlib
 import os
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any  # fork hooks are callables of any kind
@@ -45,7 +45,7 @@ def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Co
     control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, _HIGH))
     try:
         payload_fd, kept = _arrange_descriptors(order, fds)
-        main = importlib.import_module(order.program).main
+        main = sys.modules[order.program].main  # imported by the warm interpreter; `import_module` would touch much
         for hooks in confinement.fork_hooks:
             os.register_at_fork(**hooks)
         payload = read_payload(payload_fd)
