@@ -7,7 +7,8 @@ Three answers besides "allowed": *kill* for calls no honest program makes (the a
 cannot be inspected and that have an inspectable twin (`clone3`). `clone` may not make namespaces, `socket` knows
 four families, `ioctl` may not type into a terminal, limits and affinity can be changed for the caller alone (an
 ordinary user's jail has one user id, which its host shares), and changes of priority and scheduling are said to work
-but do nothing: a child that starves itself would buy wall time.
+but do nothing: a child that starves itself would buy wall time. SysV shared memory, queues and semaphores and anonymous
+files are refused because, unmapped, their memory belongs to no process: only a control group would count it.
 """
 
 import os
@@ -71,7 +72,8 @@ MACHINES = {
             "sethostname": 170, "setdomainname": 171, "quotactl": 179, "syslog": 103, "personality": 135,
             "name_to_handle_at": 303, "lookup_dcookie": 212, "fanotify_init": 300, "kcmp": 312, "vhangup": 153,
             "modify_ldt": 154, "move_pages": 279, "migrate_pages": 256, "mbind": 237, "set_mempolicy": 238,
-            "uselib": 134, "ioprio_set": 251, "nfsservctl": 180, "mknod": 133, "mknodat": 259, **_NEW_REFUSE,
+            "uselib": 134, "ioprio_set": 251, "nfsservctl": 180, "mknod": 133, "mknodat": 259,
+            "shmget": 29, "msgget": 68, "semget": 64, "memfd_create": 319, **_NEW_REFUSE,
         },
         clone=56, socket=41, socketpair=53, ioctl=16,
         self_only={"prlimit64": 302, "sched_setaffinity": 203},
@@ -91,7 +93,8 @@ MACHINES = {
             "sethostname": 161, "setdomainname": 162, "quotactl": 60, "syslog": 116, "personality": 92,
             "name_to_handle_at": 264, "lookup_dcookie": 18, "fanotify_init": 262, "kcmp": 272, "vhangup": 58,
             "move_pages": 239, "migrate_pages": 238, "mbind": 235, "set_mempolicy": 237, "nfsservctl": 42,
-            "mknodat": 33, "ioprio_set": 30, **_NEW_REFUSE,
+            "mknodat": 33, "ioprio_set": 30,
+            "shmget": 194, "msgget": 186, "semget": 190, "memfd_create": 279, **_NEW_REFUSE,
         },
         clone=220, socket=198, socketpair=199, ioctl=29,
         self_only={"prlimit64": 261, "sched_setaffinity": 122},

@@ -1,0 +1,53 @@
+"""The backends that the suite attacks. A new backend is one more entry in `BACKENDS`."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+ORDINARY_USER = 47_115
+"""A user id that owns nothing."""
+
+_LOCKS = "the interpreter's files are shared read-only, and the kernel lets readers lock them"
+_BUFFERS = "memory of the kernel's own belongs to no process, and an ordinary user's jails have no control group"
+_HOST_ENDED = "a jail's host is in its children's control group, and the kernel may end it before them"
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One way to isolate, and how the suite opens it."""
+
+    name: str
+    opener: str
+    """`module:function`; the function takes Settings and returns a Pool."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Settings that choose this backend."""
+    needs_root: bool = False
+    uid: int | None = None
+    """The user id that the worker takes on; None keeps that of the tests."""
+    apart: bool = True
+    """Whether jails live in namespaces below the worker's: if not (an engine starts them), nor do their neighbours."""
+    not_stopped: Mapping[str, str] = field(default_factory=dict)
+    """Attacks that get through, each with the reason why that is so; a test fails if one does not get through."""
+    sometimes: Mapping[str, str] = field(default_factory=dict)
+    """Attacks that get through now and then, each with the reason."""
+    neighbour: str = "jail"
+    """The word in ASSAY_REQUIRE that makes the tests fail, not skip, where this backend is missing."""
+
+    def missing(self) -> str | None:
+        """Say why this backend cannot be attacked here, or None; what only opening it shows is told by its pool."""
+        if self.needs_root and os.getuid() != 0:
+            return f"{self.name} needs root"
+        return None
+
+
+def _backends() -> tuple[Backend, ...]:
+    """As root the suite drops to an ordinary user for the second backend; an ordinary user cannot have the first."""
+    opener, buffers, root = "assay.sandboxes.local:open_pool", "memory in socket buffers", os.getuid() == 0
+    known = {"a lock on a shared file": _LOCKS}
+    return (
+        Backend("local-root", opener, needs_root=True, not_stopped=known, sometimes={buffers: _HOST_ENDED}),
+        Backend("local-user", opener, uid=ORDINARY_USER if root else None, not_stopped={**known, buffers: _BUFFERS}),
+    )
+
+
+BACKENDS = _backends()
