@@ -5,6 +5,7 @@ socket is closed before any code that is not ours can run.
 """
 
 import fcntl
+import importlib
 import os
 import resource
 import signal
@@ -12,6 +13,7 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any  # fork hooks are callables of any kind
 
 from assay.sandboxes import syscalls, wire
@@ -45,7 +47,7 @@ def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Co
     control = socket.socket(fileno=fcntl.fcntl(control_fd, fcntl.F_DUPFD_CLOEXEC, _HIGH))
     try:
         payload_fd, kept = _arrange_descriptors(order, fds)
-        main = sys.modules[order.program].main  # imported by the warm interpreter; `import_module` would touch much
+        main = _program(order.program).main
         for hooks in confinement.fork_hooks:
             os.register_at_fork(**hooks)
         payload = read_payload(payload_fd)
@@ -59,6 +61,11 @@ def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Co
         wire.send(control, ["fault", order.serial, f"{type(error).__name__}: {error}"])
         return 255
     return int(main(payload, kept))
+
+
+def _program(name: str) -> ModuleType:
+    """Return the program, usually imported by the warm interpreter: even to ask for it would touch 30 pages."""
+    return sys.modules.get(name) or importlib.import_module(name)
 
 
 def _arrange_descriptors(order: Order, fds: Sequence[int]) -> tuple[int, tuple[int, ...]]:

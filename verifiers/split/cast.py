@@ -4,6 +4,7 @@ import os
 import select
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import msgpack
@@ -252,7 +253,8 @@ class Cast:
         payload = bytes(msgpack.packb([self._plan, self._casting.sources]))
         with report, passing:
             self._reporter = self._candidate = self._launch(_SHARED, Role.CANDIDATE, payload, (report,))
-        self._report.sendall(self._nonce)
+        with suppress(OSError):  # it has ended already, which the slot tells
+            self._report.sendall(self._nonce)
         self._reporter.start_clock()
 
     def _launch(self, program: str, role: Role, payload: bytes, socks: tuple[socket.socket, ...]) -> Child:
