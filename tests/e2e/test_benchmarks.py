@@ -28,7 +28,14 @@ def test_throughput_measures_all_three_ways(isolation: None, tmp_path: Path) -> 
     printed = run("throughput.py", "--attempts", "8", "--rounds", "1", "--calls", "4", "--batch", "50", "--json", file)
 
     figures = json.loads(file.read_text())
-    assert {"http_per_s", "fork_per_s", "spawn_per_s", "http_to_fork", "http_to_one_forker", "http_to_spawn"} <= figures.keys()
+    assert {
+        "http_per_s",
+        "fork_per_s",
+        "spawn_per_s",
+        "http_to_fork",
+        "http_to_one_forker",
+        "http_to_spawn",
+    } <= figures.keys()
     assert all(value > 0 for value in figures.values())
     assert "python -c pass" in printed
 
