@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, settings_from
 from assay.errors import AssayError
-from assay.sandboxes.local import slot_count
+from assay.sandboxes.backends import slot_count
 from assay.sandboxes.probe import Finding, probe
 from assay.schema import Limits
 from assay.settings import Settings

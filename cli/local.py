@@ -60,7 +60,7 @@ class Scorer:
 def open_scorer(settings: Settings) -> Iterator[Scorer]:
     """Open the sandbox and yield a scorer. Raises IsolationUnavailable where attempts cannot be isolated."""
     # Here, not at the top: commands that only talk to a service need neither sandbox nor verifiers.
-    from assay.sandboxes.local import open_pool
+    from assay.sandboxes.backends import open_pool
     from assay.verifiers.builtin import default_registry
 
     registry = default_registry()

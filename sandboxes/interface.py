@@ -175,5 +175,5 @@ class Slot(Protocol):
 
     @property
     def description(self) -> str:
-        """The backend's name for results: `local`, `insecure`, …"""
+        """The confinement level, for results: `namespaces`, `docker`, `insecure`, …"""
         ...

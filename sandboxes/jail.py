@@ -7,6 +7,7 @@ from typing import Any  # message fields
 from assay.errors import SandboxFault
 from assay.sandboxes import wire
 from assay.sandboxes.cgroup import Controllers, JailGroup, open_group
+from assay.sandboxes.levels import Level
 from assay.sandboxes.warm import Warm
 from assay.sandboxes.wire import Order
 
@@ -87,7 +88,7 @@ class Jail:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             pid = self._warm.fork_host(theirs, self._number)
-            if self._group is None and self._warm.isolated:
+            if self._group is None and self._warm.level is not Level.INSECURE:
                 self._group = open_group(self._controllers, self._number)
             received = wire.receive(ours)
         except OSError as error:

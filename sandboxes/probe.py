@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.errors import AssayError
 from assay.sandboxes import cgroup, seccomp, syscalls
-from assay.sandboxes.local import open_pool
+from assay.sandboxes.backends import open_pool
 from assay.sandboxes.syscalls import Namespace
 from assay.settings import Settings
 

@@ -16,7 +16,7 @@ STARVED_FACTOR = 10
 
 
 class RunningChild:
-    """Implements `interface.Child`; `LocalSlot` feeds it."""
+    """Implements `interface.Child`; `JailSlot` feeds it."""
 
     def __init__(self, serial: int, limits: Limits, streams: tuple[Capture, Capture] | None, stdin: int | None) -> None:
         self.serial = serial

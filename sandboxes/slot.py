@@ -1,4 +1,4 @@
-"""The local slot: two kinds of jail, one poll loop."""
+"""A slot: a jail for every kind of child, one poll loop."""
 
 import os
 import select
@@ -12,6 +12,7 @@ from assay.errors import IsolationUnavailable, SandboxFault
 from assay.sandboxes.capture import Capture
 from assay.sandboxes.interface import Ended, Event, Launch, Readable, Role
 from assay.sandboxes.jail import Heard, Jail
+from assay.sandboxes.levels import Level
 from assay.sandboxes.payload import write_payload
 from assay.sandboxes.procfs import Sample
 from assay.sandboxes.running import RunningChild
@@ -50,12 +51,12 @@ class _Cell:
         return self.resident is not None and self.resident.is_released
 
 
-class LocalSlot:
-    """Implements `interface.Slot` with jails on this machine. Used by one thread; only `cancel` is for others."""
+class JailSlot:
+    """Implements `interface.Slot`. Used by one thread; only `cancel` is for others."""
 
-    def __init__(self, make_jail: Callable[[Role, str], Jail], *, description: str, recycle_after: int) -> None:
+    def __init__(self, make_jail: Callable[[Role, str], Jail], *, level: Level, recycle_after: int) -> None:
         self._make_jail = make_jail
-        self._description = description
+        self._level = level
         self._recycle_after = recycle_after
         self._cells: dict[tuple[Role, str, str], _Cell] = {}
         self._serial = 0
@@ -63,13 +64,13 @@ class LocalSlot:
 
     @property
     def description(self) -> str:
-        """The backend's name for results."""
-        return self._description
+        """The confinement level, for results."""
+        return str(self._level)
 
     @property
     def flags(self) -> tuple[str, ...]:
         """Flags that every result from this slot carries."""
-        return ("insecure",) if self._description == "insecure" else ()
+        return ("insecure",) if self._level is Level.INSECURE else ()
 
     def start(self, launch: Launch) -> RunningChild:
         """Start a child. Raises SandboxFault if the jail cannot be made or is taken."""
@@ -138,7 +139,7 @@ class LocalSlot:
 
     def check(self, hidden_paths: Sequence[str]) -> None:
         """Run the self-check in a candidate's jail. Raises IsolationUnavailable naming what is open."""
-        payload = b"" if self._description == "insecure" else "\n".join((*hidden_paths, "/etc/shadow")).encode()
+        payload = b"" if self._level is Level.INSECURE else "\n".join((*hidden_paths, "/etc/shadow")).encode()
         child = self.start(Launch(Role.CANDIDATE, "assay.sandboxes.selfcheck", payload, Limits()))
         child.start_clock()
         while child.exit is None:

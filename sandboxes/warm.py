@@ -1,15 +1,17 @@
-"""The worker's handle on a warm interpreter (zygote)."""
+"""The worker's handle on a warm interpreter (zygote), wherever it runs."""
 
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from assay.errors import IsolationUnavailable, SandboxFault
 from assay.sandboxes import wire
+from assay.sandboxes.levels import Level
 
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",
     "TMPDIR": "/tmp",
@@ -24,30 +26,38 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
+"""All that a warm interpreter, and so every attempt, finds in its environment."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A zygote that waits for its first message: the packet socket to it, and what ends it."""
+
+    control: socket.socket
+    end: Callable[[], None]
 
 
 class Warm:
-    """Starts the interpreter when first needed, and again if it has died. Thread-safe."""
+    """Has the interpreter started when first needed, and again if it has died. Thread-safe."""
 
-    def __init__(self, modules: Sequence[str], *, isolated: bool, environment: dict[str, str] | None = None) -> None:
-        self.isolated = isolated
+    def __init__(self, modules: Sequence[str], level: Level, start: Callable[[], Started]) -> None:
+        self.level = level
         self._modules = tuple(modules)
-        self._environment = {**_ENVIRONMENT, **(environment or {})}
+        self._start_zygote = start
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
+        self._started: Started | None = None
 
     def fork_host(self, host_control: socket.socket, number: int) -> int:
-        """Fork host `number` with its end of a control socket; returns its process id.
+        """Fork host `number` with its end of a control socket; returns its process id as the zygote sees it.
 
-        Raises IsolationUnavailable if this machine cannot isolate, SandboxFault if the interpreter died.
+        Raises IsolationUnavailable if isolation is not to be had there, SandboxFault if the interpreter died.
         """
         with self._lock:
             for _ in range(2):  # a dead interpreter is started anew once
-                control = self._control or self._start()
+                started = self._started or self._start()
                 try:
-                    wire.send(control, ["fork", number], [host_control.fileno()])
-                    received = wire.receive(control)
+                    wire.send(started.control, ["fork", number], [host_control.fileno()])
+                    received = wire.receive(started.control)
                 except OSError:
                     received = None
                 if received is not None and received[0][0] == "forked":
@@ -62,20 +72,13 @@ class Warm:
         with self._lock:
             self._stop()
 
-    def _start(self) -> socket.socket:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-s", "-m", "assay.sandboxes.zygote", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                env=self._environment,
-                cwd="/",
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for the worker, which ends its attempts in order
-            )
-        self._control = ours
-        wire.send(ours, ["prepare", self._modules, self.isolated])
-        received = wire.receive(ours)
+    def _start(self) -> Started:
+        started = self._started = self._start_zygote()
+        try:
+            wire.send(started.control, ["prepare", self._modules, str(self.level)])
+            received = wire.receive(started.control)
+        except OSError:
+            received = None
         if received is None or received[0][0] != "ready":
             reason = received[0][1] if received else "it ended while starting"
             self._stop()
@@ -83,13 +86,30 @@ class Warm:
                 f"this machine cannot isolate attempts: {reason}; `assay doctor` says what is missing, "
                 "--insecure runs without isolation"
             )
-        return ours
+        return started
 
     def _stop(self) -> None:
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        if self._started is not None:
+            self._started.control.close()
+            self._started.end()
+            self._started = None
+
+
+def spawn(tuning: dict[str, str]) -> Started:
+    """Start a zygote on this machine, with the variables in `tuning` on top of the usual ones."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-s", "-m", "assay.sandboxes.zygote", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env={**ENVIRONMENT, **tuning},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the worker, which ends its attempts in order
+        )
+
+    def end() -> None:
+        process.kill()
+        process.wait()
+
+    return Started(ours, end)

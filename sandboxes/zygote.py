@@ -19,6 +19,7 @@ from typing import Any  # fork hooks are callables of any kind
 from assay.sandboxes import rootfs, seccomp, syscalls, wire
 from assay.sandboxes.child import USER_ID, Confinement
 from assay.sandboxes.host import host_main
+from assay.sandboxes.levels import Level
 from assay.sandboxes.syscalls import Namespace
 
 _HOST_NAMESPACES = Namespace.USER | Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS | Namespace.NET
@@ -32,9 +33,9 @@ def main(arguments: Sequence[str]) -> int:
     received = wire.receive(control)
     if received is None:
         return 0
-    (_, modules, isolated), _ = received
+    (_, modules, level), _ = received
     try:
-        confinement = _prepare(modules, isolated=isolated)
+        confinement = _prepare(modules, Level(level))
     except Exception as error:  # noqa: BLE001 - process entry point: the worker must learn why
         wire.send(control, ["broken", f"{type(error).__name__}: {error}"])
         return 1
@@ -43,13 +44,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _prepare(modules: Sequence[str], *, isolated: bool) -> Confinement:
+def _prepare(modules: Sequence[str], level: Level) -> Confinement:
     warm, hooks = import_warm(modules)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _forget_main()
     gc.collect()
     gc.freeze()
-    if not isolated:
+    if level is Level.INSECURE:
         return Confinement(None, hooks)
     filters = seccomp.filters_for_this_machine()
     names = [

@@ -56,7 +56,7 @@ class Assembler:
 def assemble(settings: Settings) -> Assembly:
     """Open the sandbox and return the real assembly. Raises IsolationUnavailable."""
     # Here, not at the top: the API knows assemblies by name only and must not load a sandbox.
-    from assay.sandboxes.local import open_pool, slot_count
+    from assay.sandboxes.backends import open_pool, slot_count
     from assay.verifiers.builtin import default_registry
 
     registry = default_registry()

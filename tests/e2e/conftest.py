@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import IsolationUnavailable
-from assay.sandboxes.local import open_pool
+from assay.sandboxes.backends import open_pool
 from assay.settings import Settings, required_neighbours
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]

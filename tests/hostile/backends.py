@@ -42,7 +42,7 @@ class Backend:
 
 def _backends() -> tuple[Backend, ...]:
     """As root the suite drops to an ordinary user for the second backend; an ordinary user cannot have the first."""
-    opener, buffers, root = "assay.sandboxes.local:open_pool", "memory in socket buffers", os.getuid() == 0
+    opener, buffers, root = "assay.sandboxes.backends:open_pool", "memory in socket buffers", os.getuid() == 0
     known = {"a lock on a shared file": _LOCKS}
     return (
         Backend("local-root", opener, needs_root=True, not_stopped=known, sometimes={buffers: _HOST_ENDED}),

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from assay.errors import IsolationUnavailable
-from assay.sandboxes.local import LocalPool, open_pool
+from assay.sandboxes.backends import open_pool
+from assay.sandboxes.jails import JailPool
 from assay.sandboxes.pool import Pool
 from assay.schema import Verdict
 from assay.settings import Settings, required_neighbours
@@ -13,7 +14,7 @@ from assay.verifiers.run import RunTask, RunVerifier
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[LocalPool]:
+def pool() -> Iterator[JailPool]:
     """Two slots of jails; skipped where the host cannot isolate, unless ASSAY_REQUIRE names `jail`."""
     try:
         made = open_pool(Settings(slots=2))

@@ -8,8 +8,9 @@ from process_trees import descendants
 
 from assay.errors import InfraFault
 from assay.outcomes import Outcome
+from assay.sandboxes.backends import open_pool
 from assay.sandboxes.interface import Slot
-from assay.sandboxes.local import LocalPool, open_pool
+from assay.sandboxes.jails import JailPool
 from assay.settings import Settings
 from assay.verifiers.run import RunTask, RunVerifier
 
@@ -35,7 +36,7 @@ def test_a_jail_is_recycled() -> None:
     assert seen == [Outcome.PASSED] * 6
 
 
-def test_dead_hosts_and_interpreters_are_replaced(pool: LocalPool) -> None:
+def test_dead_hosts_and_interpreters_are_replaced(pool: JailPool) -> None:
     """When everything below the worker is killed, at most the attempt that meets it first is a fault of ours."""
     with pool.slot() as slot:
         outcome(slot)

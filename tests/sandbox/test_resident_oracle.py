@@ -10,8 +10,9 @@ import pytest
 from process_trees import descendants
 
 from assay.outcomes import Outcome
+from assay.sandboxes.backends import open_pool
 from assay.sandboxes.interface import Launch, Role
-from assay.sandboxes.local import LocalPool, open_pool
+from assay.sandboxes.jails import JailPool
 from assay.schema import Limits, Verdict
 from assay.settings import Settings
 from assay.verifiers.builtin import default_registry
@@ -25,7 +26,7 @@ _RIGHT = "def f(x):\n    return x + 1\n"
 
 
 @pytest.fixture
-def one_slot(pool: LocalPool) -> Iterator[LocalPool]:
+def one_slot(pool: JailPool) -> Iterator[JailPool]:
     """A pool of a single slot."""
     del pool  # skips where there are no jails
     made = open_pool(Settings(slots=1))
@@ -34,7 +35,7 @@ def one_slot(pool: LocalPool) -> Iterator[LocalPool]:
 
 
 @pytest.fixture
-def judge(one_slot: LocalPool) -> Judge:
+def judge(one_slot: JailPool) -> Judge:
     """Judge a completion in the one slot: `judge(completion, **task fields)`."""
     verifier, registry = PythonVerifier(), default_registry()
 
@@ -165,7 +166,7 @@ def test_equal_names_of_other_tasks_do_not_meet(judge: Judge) -> None:
     assert [test.outcome for test in second.tests] == ["runtime_error", "runtime_error", "passed"]
 
 
-def test_a_resident_that_was_not_released_is_ended(one_slot: LocalPool) -> None:
+def test_a_resident_that_was_not_released_is_ended(one_slot: JailPool) -> None:
     """Keeping it takes a word: an attempt that fails half-way leaves nothing running."""
     launch = Launch(Role.ORACLE, "assay.verifiers.split.resident", b"", Limits())
     with one_slot.slot() as slot:

@@ -9,10 +9,10 @@ import time
 import pytest
 from process_trees import descendants
 
-from assay.sandboxes.local import LocalPool
+from assay.sandboxes.jails import JailPool
 
 WORKER = """
-from assay.sandboxes.local import open_pool
+from assay.sandboxes.backends import open_pool
 from assay.schema import Limits
 from assay.settings import Settings
 from assay.verifiers.run import RunTask, RunVerifier
@@ -35,7 +35,7 @@ def wait_until(condition: object, deadline_s: float = 20) -> None:
 
 @pytest.mark.usefixtures("pool")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_jails_end_with_their_worker(number: signal.Signals, pool: LocalPool) -> None:
+def test_jails_end_with_their_worker(number: signal.Signals, pool: JailPool) -> None:
     """A worker that is killed in mid-attempt leaves no warm interpreter, host or child."""
     del pool
     worker = subprocess.Popen([sys.executable, "-c", WORKER], stdout=subprocess.PIPE)

@@ -19,7 +19,7 @@ def result(seq: int, index: int | None = None) -> Result:
     return Result(
         batch_id="b", seq=seq, index=seq - 1 if index is None else index, task_id="t", attempt="0", group="t",
         outcome=Outcome.PASSED, reward=1.0, passed=(1,), tests=(), terms={}, steps=(), message="", stdout="",
-        stderr="", exit_code=None, usage=Usage(), timing=Timing(), verifier="python", versions={}, sandbox="local",
+        stderr="", exit_code=None, usage=Usage(), timing=Timing(), verifier="python", versions={}, sandbox="namespaces",
         cached=False, flags=(), metadata={},
     )  # fmt: skip
 
