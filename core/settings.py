@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from assay.errors import InvalidRequest, plain
+from assay.levels import Level
 
 _PREFIX = "ASSAY_"
 _ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE"})  # read below, but no settings of a service
@@ -44,6 +45,16 @@ class Settings(BaseModel):
     max_completion_bytes: int = Field(1_000_000, ge=1, description="Largest completion.")
     result_ttl_s: int = Field(86_400, ge=60, description="How long finished batches stay readable.")
     insecure: bool = Field(False, description="Run completions without isolation; flags every result `insecure`.")
+    sandbox: Literal["auto", "local", "docker", "landlock"] = Field(
+        "auto",
+        description="Where attempts run: jails on this machine (`local`), jails in containers (`docker`), `landlock`; "
+        "`auto` takes `local`, or `docker` where the machine allows no jails and an engine answers.",
+    )
+    least_confinement: Level = Field(
+        Level.NAMESPACES, description="The weakest confinement that a worker may run at; see docs/sandbox.md."
+    )
+    docker_image: str = Field("assay-jail", description="Image of the containers that jails run in.")
+    docker_runtime: Literal["runc", "runsc"] = Field("runc", description="Container runtime; `runsc` is gVisor.")
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
     log_level: LogLevel = Field("info", description="Least severe level that is logged.")

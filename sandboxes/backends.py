@@ -1,9 +1,11 @@
 """Which backend a worker uses, and the proof that it is closed before anything untrusted runs."""
 
 import os
+from collections.abc import Iterator
 
-from assay.sandboxes.jails import JailPool
-from assay.sandboxes.levels import Level
+from assay.errors import IsolationUnavailable
+from assay.levels import Level
+from assay.sandboxes.jails import Backend, JailPool
 from assay.sandboxes.local import local_backend
 from assay.settings import Settings
 
@@ -13,8 +15,41 @@ def open_pool(settings: Settings) -> JailPool:
 
     Raises IsolationUnavailable, saying what is missing, before anything untrusted could run.
     """
-    level = Level.INSECURE if settings.insecure else Level.NAMESPACES
-    pool = JailPool(local_backend(level), slots=slot_count(settings), recycle_after=settings.recycle_after)
+    faults = []
+    for level in _levels(settings):
+        if level.rank < settings.least_confinement.rank and level is not Level.INSECURE:
+            faults.append(f"{level} is weaker than {settings.least_confinement} (ASSAY_LEAST_CONFINEMENT)")
+            continue
+        try:
+            return _open(settings, level)
+        except IsolationUnavailable as error:
+            faults.append(f"{level}: {error}")
+    raise IsolationUnavailable("; ".join(faults))
+
+
+def slot_count(settings: Settings) -> int:
+    """Attempts that a worker runs at once: the setting, or twice the usable cores."""
+    return settings.slots or 2 * len(os.sched_getaffinity(0))
+
+
+def _levels(settings: Settings) -> Iterator[Level]:
+    """Yield the levels to try, in order."""
+    contained = Level.DOCKER_RUNSC if settings.docker_runtime == "runsc" else Level.DOCKER
+    match settings.sandbox:
+        case _ if settings.insecure:
+            yield Level.INSECURE
+        case "local":
+            yield Level.NAMESPACES
+        case "docker":
+            yield contained
+        case "landlock":
+            yield Level.LANDLOCK
+        case "auto":
+            yield from (Level.NAMESPACES, contained, Level.LANDLOCK)
+
+
+def _open(settings: Settings, level: Level) -> JailPool:
+    pool = JailPool(_backend(settings, level), slots=slot_count(settings), recycle_after=settings.recycle_after)
     try:
         pool.check(hidden_paths=[str(settings.data_dir.resolve())])
     except BaseException:
@@ -23,6 +58,10 @@ def open_pool(settings: Settings) -> JailPool:
     return pool
 
 
-def slot_count(settings: Settings) -> int:
-    """Attempts that a worker runs at once: the setting, or twice the usable cores."""
-    return settings.slots or 2 * len(os.sched_getaffinity(0))
+def _backend(settings: Settings, level: Level) -> Backend:
+    if level not in (Level.DOCKER, Level.DOCKER_RUNSC):
+        return local_backend(level)
+    # Here, not at the top: only this backend needs the docker package.
+    from assay.sandboxes.containers.backend import container_backend
+
+    return container_backend(settings)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any  # message fields
 
 from assay.errors import SandboxFault
+from assay.levels import Level
 from assay.sandboxes import wire
 from assay.sandboxes.cgroup import Controllers, JailGroup, open_group
-from assay.sandboxes.levels import Level
 from assay.sandboxes.warm import Warm
 from assay.sandboxes.wire import Order
 

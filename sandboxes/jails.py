@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
 
+from assay.levels import Level
 from assay.sandboxes import flavours
 from assay.sandboxes.cgroup import Controllers
 from assay.sandboxes.interface import Role, Slot
 from assay.sandboxes.jail import Jail
-from assay.sandboxes.levels import Level
 from assay.sandboxes.pool import SlotPool
 from assay.sandboxes.slot import JailSlot
 from assay.sandboxes.warm import Started, Warm

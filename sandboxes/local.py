@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from assay.levels import Level
 from assay.sandboxes import cgroup
 from assay.sandboxes.jails import Backend
-from assay.sandboxes.levels import Level
 from assay.sandboxes.warm import spawn
 from assay.settings import numeric_tuning
 

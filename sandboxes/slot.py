@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from assay.errors import IsolationUnavailable, SandboxFault
+from assay.levels import Level
 from assay.sandboxes.capture import Capture
 from assay.sandboxes.interface import Ended, Event, Launch, Readable, Role
 from assay.sandboxes.jail import Heard, Jail
-from assay.sandboxes.levels import Level
 from assay.sandboxes.payload import write_payload
 from assay.sandboxes.procfs import Sample
 from assay.sandboxes.running import RunningChild

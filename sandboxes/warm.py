@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.errors import IsolationUnavailable, SandboxFault
+from assay.levels import Level
 from assay.sandboxes import wire
-from assay.sandboxes.levels import Level
 
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",

@@ -16,10 +16,10 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any  # fork hooks are callables of any kind
 
+from assay.levels import Level
 from assay.sandboxes import rootfs, seccomp, syscalls, wire
 from assay.sandboxes.child import USER_ID, Confinement
 from assay.sandboxes.host import host_main
-from assay.sandboxes.levels import Level
 from assay.sandboxes.syscalls import Namespace
 
 _HOST_NAMESPACES = Namespace.USER | Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS | Namespace.NET
