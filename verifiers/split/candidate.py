@@ -28,6 +28,7 @@ def warm() -> None:
     """Do in the warm interpreter what every child would repeat: every object touched there costs a child a page."""
     loading.predefine_typing()
     spare_builtins()
+    _streams()
     names.name_of(main)
     sources = Sources(read_completion("    return a\n"), entry="f", prompt='def f(a):\n    """Same."""\n')
     loading.build(sources, (), "solution.py")
@@ -38,7 +39,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Load the completion in `payload` and serve it on `fds[0]`; return the exit code."""
     loading.predefine_typing()
     sys.modules["builtins"] = spare_builtins()
-    streams = Echo()
+    streams = _streams()
     streams.install()
     link = Channel(socket.socket(fileno=fds[0]))
     loaded = loading.load(payload)
@@ -58,6 +59,12 @@ def spare_builtins() -> ModuleType:
     copy = ModuleType("builtins")
     vars(copy).update(vars(builtins))
     return copy
+
+
+@cache
+def _streams() -> Echo:
+    """Return the process's one pair of streams, made in the warm interpreter."""
+    return Echo()
 
 
 def _load_report(loaded: loading.LoadedModule) -> bytes:
