@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     counts: Counter[Standing] = Counter()
     with open_scorer(settings) as scorer:
         batch = Batch(tuple(tasks), tuple(gold for gold in golds if gold), tasks_name=str(arguments.tasks))
-        jobs = build_jobs(scorer.registry, batch)
+        jobs = build_jobs(scorer.registry, batch, settings)
         lines = _judge(scorer, jobs)
         for task, gold in zip(tasks, golds, strict=True):
             standing, message = next(lines) if gold is not None else (Standing.NO_GOLD, "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
+from assay.maxima import check_maxima
 from assay.schema import Attempt, BatchOptions, Result, TaskBase, check_equal
 from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken, Evaluator
@@ -71,9 +72,9 @@ def open_scorer(settings: Settings) -> Iterator[Scorer]:
         pool.close()
 
 
-def build_jobs(registry: Registry, batch: Batch) -> list[Job]:
-    """Type a batch of documents. Raises InvalidRequest naming the path of the first fault."""
-    tasks = _parse_tasks(registry, batch)
+def build_jobs(registry: Registry, batch: Batch, settings: Settings) -> list[Job]:
+    """Type a batch of documents, within what `settings` allow. Raises InvalidRequest naming the first fault's path."""
+    tasks = _parse_tasks(registry, batch, settings)
     counts: dict[str, int] = dict.fromkeys(tasks, 0)
     jobs = []
     for index, document in enumerate(batch.attempts):
@@ -102,11 +103,12 @@ def in_input_order(results: Iterable[Result]) -> Iterator[Result]:
             following += 1
 
 
-def _parse_tasks(registry: Registry, batch: Batch) -> Mapping[str, TaskBase]:
+def _parse_tasks(registry: Registry, batch: Batch, settings: Settings) -> Mapping[str, TaskBase]:
     tasks: dict[str, TaskBase] = {}
     for number, document in enumerate(batch.tasks):
         path = f"{batch.tasks_name}[{number}]"
         task = registry.parse_task(document, path=path)
+        check_maxima(task.limits, settings, path=f"{path}.limits")
         missing = missing_modules(task.requires)
         if missing:
             raise InvalidRequest(

@@ -94,7 +94,7 @@ def _results(
 ) -> Iterator[Iterator[Result]]:
     if service is None:
         with open_scorer(settings) as scorer:
-            results = scorer.score(build_jobs(scorer.registry, batch), options)
+            results = scorer.score(build_jobs(scorer.registry, batch, settings), options)
             try:
                 yield results
             finally:

@@ -7,6 +7,7 @@ from typing import Any  # Any: documents from callers are unparsed JSON
 
 from assay.canonical import dump_line
 from assay.errors import InvalidRequest, TooLarge
+from assay.maxima import check_maxima
 from assay.schema import Attempt, BatchOptions, TaskBase, check_equal
 from assay.service.bodies import Kind, Part, walk, walk_lines
 from assay.service.chunks import Entry, TaskRef, compress
@@ -103,6 +104,7 @@ class Draft:
 
     def __init__(self, registry: Registry, settings: Settings) -> None:
         self._registry = registry
+        self._settings = settings
         self._max_task_bytes = settings.max_task_mb * 2**20
         self._max_completion_bytes = settings.max_completion_bytes
         self._tasks: dict[str, Drafted] = {}
@@ -131,6 +133,7 @@ class Draft:
                 f"the task is larger than {self._max_task_bytes} bytes", path=path, fix="raise ASSAY_MAX_TASK_MB"
             )
         drafted = draft_task(self._registry, document, path)
+        check_maxima(drafted.task.limits, self._settings, path=f"{path}.limits" if path else "limits")
         check_equal(self._tasks.setdefault(drafted.ref.id, drafted).task, drafted.task, path=path)
         return drafted.ref.id
 

@@ -11,6 +11,7 @@ from assay.cli.inputs import Batch
 from assay.cli.local import Scorer, build_jobs
 from assay.errors import InvalidRequest
 from assay.schema import BatchOptions
+from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken
 
 INVALID_REQUEST = "invalid_request"
@@ -64,7 +65,7 @@ class Judge:
         """Return what the completion came to; a refused request is an answer too."""
         try:
             batch = Batch((task,), ({"task_id": task["id"], "completion": completion},))
-            (job,) = build_jobs(self.scorer.registry, batch)
+            (job,) = build_jobs(self.scorer.registry, batch, Settings())
         except InvalidRequest as error:
             text = f"{error.path}: {error.detail}"
             return Judged(INVALID_REQUEST, None, message=text, handed_back=text)

@@ -54,6 +54,7 @@ BAD_BATCHES: dict[str, tuple[bytes, str]] = {
     "unknown field": (changed(extra=1), "extra"),
     "unknown task field": (changed(tasks=[echo_task(colour="red")]), "tasks[0].colour"),
     "unknown limit": (changed(tasks=[echo_task(limits={"wall": 1})]), "tasks[0].limits.wall"),
+    "limit over the maximum": (changed(tasks=[echo_task(limits={"wall_s": 600.5})]), "tasks[0].limits.wall_s"),
     "unknown option": (changed(options={"speed": 1}), "options.speed"),
     "bad option": (changed(options={"priority": 99}), "options.priority"),
     "unknown attempt field": (changed(attempts=[{"task_id": "t0", "completion": "", "note": 1}]), "attempts[0].note"),

@@ -24,6 +24,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.pool import SlotPool
 from assay.schema import BatchOptions, Result
+from assay.settings import Settings
 from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.fakes import ScriptedVerifier
 from assay.verifiers.registry import Registry
@@ -38,7 +39,7 @@ def scorer() -> Scorer:
 
 def score(scorer: Scorer, tasks: Sequence[Any], attempts: Sequence[Any], **options: Any) -> list[Result]:
     """Score documents and return results in input order."""
-    jobs = build_jobs(scorer.registry, Batch(tuple(tasks), tuple(attempts)))
+    jobs = build_jobs(scorer.registry, Batch(tuple(tasks), tuple(attempts)), Settings())
     return list(in_input_order(scorer.score(jobs, BatchOptions(**options))))
 
 
@@ -97,7 +98,7 @@ def test_refusals_name_the_files(scorer: Scorer, tmp_path: Path) -> None:
     batch = read_batch(tasks, attempts, None)
 
     with pytest.raises(InvalidRequest) as caught:
-        build_jobs(scorer.registry, batch)
+        build_jobs(scorer.registry, batch, Settings())
 
     assert caught.value.path == f"{attempts}[0].task_id"
     assert batch.locate("tasks[0].tests") == f"{tasks}[0].tests"
@@ -224,7 +225,7 @@ def test_output_of_passed_attempts_is_dropped_unless_kept(scorer: Scorer) -> Non
 def test_inconsistent_batches_are_refused(scorer: Scorer, tasks: list[Any], attempts: list[Any], path: str) -> None:
     """The refusal names the path of the fault."""
     with pytest.raises(InvalidRequest) as caught:
-        build_jobs(scorer.registry, Batch(tuple(tasks), tuple(attempts)))
+        build_jobs(scorer.registry, Batch(tuple(tasks), tuple(attempts)), Settings())
 
     assert caught.value.path == path
 
@@ -238,7 +239,9 @@ def test_equal_tasks_repeated_are_one_task(scorer: Scorer) -> None:
 
 def test_stopping_early_cancels_the_rest(scorer: Scorer) -> None:
     """A consumer that goes away leaves nothing running."""
-    jobs = build_jobs(scorer.registry, Batch(({"id": "t"},), tuple({"id": "t", "completion": "right"} for _ in "abc")))
+    jobs = build_jobs(
+        scorer.registry, Batch(({"id": "t"},), tuple({"id": "t", "completion": "right"} for _ in "abc")), Settings()
+    )
     results = scorer.score(jobs, BatchOptions())
 
     next(results)

@@ -60,7 +60,7 @@ def test_all_ways_in_agree_on_which_tasks_are_equal(changes: dict[str, object], 
     tasks, attempts = [first, {**first, **changes}], [{"task_id": "t", "completion": ""}]
     ways: list[Callable[[], object]] = [
         lambda: read(json.dumps({"tasks": tasks, "attempts": attempts}).encode()),
-        lambda: build_jobs(fake_registry(), Batch(tuple(tasks), tuple(attempts))),
+        lambda: build_jobs(fake_registry(), Batch(tuple(tasks), tuple(attempts)), Settings()),
     ]
 
     for way in ways:
