@@ -1,0 +1,159 @@
+"""The Docker engine: the only module that knows its SDK. Every failure of either becomes IsolationUnavailable."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any  # the SDK has no types
+
+from assay.errors import IsolationUnavailable
+
+_TIMEOUT_S = 60
+_KEPT_OUTPUT = 2000
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the engine says of itself."""
+
+    memory_bytes: int
+    runtimes: frozenset[str]
+    has_apparmor: bool
+    address: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A container of ours, whoever made it."""
+
+    id: str
+    labels: Mapping[str, str]
+    running: bool
+
+
+class Engine:
+    """Makes, looks at and removes containers."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def facts(self) -> Facts:
+        """Ask the engine about itself."""
+        with _explained("ask the Docker engine"):
+            info = self._client.info()
+        return Facts(
+            int(info.get("MemTotal") or 0),
+            frozenset(info.get("Runtimes") or ()),
+            any("name=apparmor" in option for option in info.get("SecurityOptions") or ()),
+            str(self._client.api.base_url),
+        )
+
+    def image_id(self, name: str) -> tuple[str, str]:
+        """Return the id of an image, to run it by, and its name for results: the registry's digest if it has one."""
+        # Here, not at the top: a worker without containers needs no docker package.
+        from docker.errors import ImageNotFound
+
+        with _explained(f"look up the image {name}"):
+            try:
+                image = self._client.images.get(name)
+            except ImageNotFound as error:
+                raise IsolationUnavailable(
+                    f"the Docker engine has no image {name!r}; build it (script/build-image {name}), load it, "
+                    "or name another by ASSAY_DOCKER_IMAGE"
+                ) from error
+        digests = [digest.rpartition("@")[2] for digest in image.attrs.get("RepoDigests") or ()]
+        return str(image.id), min(digests, default=str(image.id))
+
+    def create(self, options: Mapping[str, object]) -> "Handle":
+        """Create a container, not yet started."""
+        from docker.types import LogConfig
+
+        log = LogConfig(type=LogConfig.types.JSON, config={"max-size": "1m"})
+        with _explained("create a container for jails"):
+            return Handle(self._client.containers.create(**options, log_config=log))
+
+    def list(self, label: str) -> list[Listed]:
+        """Return every container, running or not, that carries the label."""
+        with _explained("list containers"):
+            found = self._client.api.containers(all=True, filters={"label": label})
+        return [Listed(one["Id"], one.get("Labels") or {}, one.get("State") == "running") for one in found]
+
+    def remove(self, container_id: str) -> None:
+        """End and remove a container. Idempotent."""
+        from docker.errors import APIError
+
+        with _explained(f"remove the container {container_id[:12]}"):
+            try:
+                self._client.api.remove_container(container_id, force=True, v=True)
+            except APIError as error:
+                if error.status_code not in (404, 409):  # gone, or about to be
+                    raise
+
+    def close(self) -> None:
+        """Give up the connections."""
+        self._client.close()
+
+
+class Handle:
+    """One container, as the engine knows it."""
+
+    def __init__(self, container: Any) -> None:
+        self._container = container
+        self._output: Any = None
+
+    @property
+    def id(self) -> str:
+        """The container's id."""
+        return str(self._container.id)
+
+    def start(self) -> None:
+        """Start it. What it writes is kept for `last_words`: once ended, the engine removes it with its logs."""
+        with _explained("start a container for jails"):
+            self._output = self._container.attach(stdout=True, stderr=True, stream=True, logs=True)
+            self._container.start()
+
+    def is_running(self) -> bool:
+        """Whether the engine still runs it."""
+        from docker.errors import NotFound
+
+        with _explained("look at a container"):
+            try:
+                self._container.reload()
+            except NotFound:
+                return False
+        return bool(self._container.status in ("created", "running"))
+
+    def last_words(self) -> str:
+        """What it wrote before it ended; call only when it has."""
+        with _explained("read what a container wrote"):
+            written: bytes = b"".join(self._output or ())
+        return written[-_KEPT_OUTPUT:].decode(errors="replace").strip()
+
+
+def connect() -> Engine:
+    """Return the engine that DOCKER_HOST names, or the machine's own. Raises IsolationUnavailable with the fix."""
+    try:
+        import docker
+    except ImportError as error:
+        raise IsolationUnavailable("the docker package is not installed: pip install 'assay[docker]'") from error
+    with _explained("reach the Docker engine"):
+        return Engine(docker.from_env(timeout=_TIMEOUT_S))
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Turn what the SDK and the HTTP library below it raise into an error that says what to do."""
+    import docker.errors
+    import requests.exceptions
+
+    try:
+        yield
+    except requests.exceptions.RequestException as error:
+        raise IsolationUnavailable(f"cannot {what}: {error}; {_FIX}") from error
+    except docker.errors.APIError as error:
+        raise IsolationUnavailable(f"cannot {what}: {error.explanation or error}") from error
+    except docker.errors.DockerException as error:
+        raise IsolationUnavailable(f"cannot {what}: {error}; {_FIX}") from error
+
+
+_FIX = "start the engine (systemctl start docker), join its group, or name another one by DOCKER_HOST"
+
