@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, settings_from
 from assay.errors import AssayError
+from assay.levels import Level
 from assay.sandboxes.backends import slot_count
+from assay.sandboxes.enforcement import describe
 from assay.sandboxes.probe import Finding, probe
 from assay.schema import Limits
 from assay.settings import Settings
@@ -25,11 +27,17 @@ _MARKS = {True: "ok      ", False: "MISSING ", None: "absent  "}
 
 def add_parser(commands: Commands) -> None:
     """Add `doctor` to the command line."""
-    add_command(commands, "doctor", run, _ABOUT)
+    parser = add_command(commands, "doctor", run, _ABOUT)
+    parser.add_argument(
+        "--limits", action="store_true", help="list what enforces each limit at each level, and no more"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a line per finding; return the exit status."""
+    if arguments.limits:
+        print(*limit_lines(), sep="\n")
+        return Exit.OK
     settings = settings_from(arguments)
     isolation = probe(settings)
     for line in finding_lines([*isolation, _slots(settings), *_engine(settings), *_modules(), *_verifiers()]):
@@ -48,6 +56,11 @@ def finding_lines(findings: Iterable[Finding]) -> list[str]:
         if finding.fix and not finding.ok:
             lines.append(f"{' ' * len(_MARKS[True])}-> {finding.fix}")
     return lines
+
+
+def limit_lines() -> list[str]:
+    """Return, level by level, what enforces each field of `limits`, or why tasks may not set it."""
+    return [line for level in Level for line in (f"{level}:", *(f"  {line}" for line in describe(level)))]
 
 
 def _slots(settings: Settings) -> Finding:

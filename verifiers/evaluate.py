@@ -3,11 +3,12 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.outcomes import Outcome
+from assay.sandboxes.enforcement import check_enforceable
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.pool import Pool
 from assay.schema import TaskBase, Verdict
@@ -57,6 +58,8 @@ class Evaluation:
     run_s: float
     sandbox: str
     verifier_version: str
+    origin: Mapping[str, str] = field(default_factory=dict)
+    """What the sandbox was made from; see `sandboxes.interface.Slot`."""
 
 
 class Evaluator:
@@ -74,13 +77,14 @@ class Evaluator:
         started = time.monotonic()
         sandbox = ""
         flags: tuple[str, ...] = ()
+        origin: Mapping[str, str] = {}
         verdict = Verdict(outcome=Outcome.INCONCLUSIVE, reward=None)
         for round_ in range(self._retries + 1):
             lend = self._pool.alone if verdict.outcome is Outcome.INCONCLUSIVE and round_ else self._pool.slot
             try:
                 with lend() as slot:
                     started = time.monotonic()
-                    sandbox, flags = slot.description, slot.flags
+                    sandbox, flags, origin = slot.description, slot.flags, slot.origin
                     verdict = self._judge(task, completion, slot, token)
             except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
                 verdict = _verdict_of(error, token)
@@ -88,9 +92,10 @@ class Evaluator:
                 break
         version = self._registry.get(task.verifier).version
         verdict = verdict.model_copy(update={"flags": tuple(dict.fromkeys((*verdict.flags, *flags)))})
-        return Evaluation(verdict, time.monotonic() - started, sandbox, version)
+        return Evaluation(verdict, time.monotonic() - started, sandbox, version, origin)
 
     def _judge(self, task: TaskBase, completion: str, slot: Slot, token: CancelToken) -> Verdict:
+        check_enforceable(task.limits, slot.description)
         verifier = self._registry.get(task.verifier)
         token.attach(slot.cancel)
         try:
