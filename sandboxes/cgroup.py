@@ -16,10 +16,14 @@ _SLACK_MB = 16  # page tables, tmpfs and the host's own pages are charged too
 
 @dataclass(frozen=True)
 class Controllers:
-    """Where groups can be made for this process: the memory controller's folder, and its hierarchy's version."""
+    """Where groups can be made for this process: the memory controller's folder, and its hierarchy's version.
+
+    Version 1 accounts for processor time in a hierarchy of its own, whose folder is `cpu`; in version 2 every group does.
+    """
 
     memory: Path | None
     version: int | None
+    cpu: Path | None = None
 
 
 def find_controllers(proc_cgroup: str | None = None) -> Controllers:
@@ -28,7 +32,7 @@ def find_controllers(proc_cgroup: str | None = None) -> Controllers:
     own = {names: path for _, names, path in (line.split(":", 2) for line in text.splitlines() if line)}
     memory = _v1_folder(own, "memory")
     if memory is not None:
-        return Controllers(memory, 1)
+        return Controllers(memory, 1, _v1_folder(own, "cpuacct"))
     unified = Path("/sys/fs/cgroup" + own.get("", "/"))
     available = _read(unified / "cgroup.controllers").split()
     if "memory" in available and os.access(unified / "cgroup.subtree_control", os.W_OK):
@@ -42,26 +46,41 @@ class JailGroup:
     def __init__(self, controllers: Controllers, name: str) -> None:
         self._version = controllers.version
         self._memory = controllers.memory / name if controllers.memory else None
-        self._base_mb = 0.0
+        self._cpu = controllers.cpu / name if controllers.cpu else None
         self._limit_mb: int | None = None
         self._kills_seen = 0
         if controllers.version == 2 and controllers.memory:
             _write(controllers.memory / "cgroup.subtree_control", "+memory")
-        if self._memory is not None:
-            self._memory.mkdir(exist_ok=True)
+        for folder in self._folders:
+            folder.mkdir(exist_ok=True)
+
+    @property
+    def _folders(self) -> tuple[Path, ...]:
+        return tuple(folder for folder in (self._memory, self._cpu) if folder is not None)
 
     def adopt(self, pid: int) -> None:
         """Put the host in; children inherit it."""
-        if self._memory is not None:
-            _write(self._memory / "cgroup.procs", str(pid))
+        for folder in self._folders:
+            _write(folder / "cgroup.procs", str(pid))
 
     def limit(self, memory_mb: int) -> None:
-        """Set the hard memory limit for the next child."""
+        """Set the hard limit for the next child: its memory, and what it may keep in its temporary file system."""
         if self._memory is None or memory_mb == self._limit_mb:
             return
         name = "memory.max" if self._version == 2 else "memory.limit_in_bytes"
         _write(self._memory / name, str((memory_mb + _SLACK_MB) * 2**20))
         self._limit_mb = memory_mb
+
+    def cpu_s(self) -> float | None:
+        """Processor time of everything that ever ran in here, also of what ended unseen; None where none is told."""
+        if self._cpu is not None:
+            text = _read(self._cpu / "cpuacct.usage").strip()
+            return int(text) / 1e9 if text else None
+        if self._version == 2 and self._memory is not None:
+            for line in _read(self._memory / "cpu.stat").splitlines():
+                if line.startswith("usage_usec "):
+                    return int(line.split()[1]) / 1e6
+        return None
 
     def killed_since_last_look(self) -> bool:
         """Whether the kernel killed something in here for memory since the last call."""
@@ -79,8 +98,9 @@ class JailGroup:
     def remove(self) -> None:
         """Remove the group as soon as its last process has ended, which its host's end brings about. Idempotent."""
         deadline = time.monotonic() + _REMOVAL_S
-        while self._memory is not None and not _remove(self._memory) and time.monotonic() < deadline:
-            time.sleep(_RETRY_S)
+        for folder in self._folders:
+            while not _remove(folder) and time.monotonic() < deadline:
+                time.sleep(_RETRY_S)
 
 
 def open_group(controllers: Controllers, number: int) -> JailGroup | None:
@@ -94,7 +114,7 @@ def open_group(controllers: Controllers, number: int) -> JailGroup | None:
 
 
 def sweep(controllers: Controllers) -> int:
-    """Remove groups left by workers that are gone; returns how many."""
+    """Remove groups left by workers that are gone; returns how many folders that were."""
     stale = [folder for folder in _groups(controllers) if not _alive(folder.name)]
     for folder in stale:
         _remove(folder)
@@ -102,8 +122,9 @@ def sweep(controllers: Controllers) -> int:
 
 
 def _groups(controllers: Controllers) -> Iterator[Path]:
-    if controllers.memory is not None:
-        yield from controllers.memory.glob(f"{_PREFIX}*-*")
+    for hierarchy in (controllers.memory, controllers.cpu):
+        if hierarchy is not None:
+            yield from hierarchy.glob(f"{_PREFIX}*-*")
 
 
 def _alive(name: str) -> bool:

@@ -62,3 +62,29 @@ def test_removal_of_a_group_that_is_gone_is_no_fault(tmp_path: Path) -> None:
     group.remove()
 
     assert not (tmp_path / "assay-1-1").exists()
+
+
+def test_processor_time_is_read_from_either_version(tmp_path: Path) -> None:
+    """Version 1 tells nanoseconds in a hierarchy of its own, version 2 microseconds in every group."""
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "cpu").mkdir()
+    first = JailGroup(Controllers(tmp_path / "memory", 1, tmp_path / "cpu"), "assay-1-1")
+    (tmp_path / "cpu" / "assay-1-1" / "cpuacct.usage").write_text("1500000000\n")
+    (tmp_path / "cgroup.subtree_control").touch()
+    second = JailGroup(Controllers(tmp_path, 2), "assay-1-2")
+    (tmp_path / "assay-1-2" / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 1\nsystem_usec 1\n")
+
+    assert first.cpu_s() == 1.5
+    assert second.cpu_s() == 2.5
+    assert JailGroup(Controllers(tmp_path / "memory", 1), "assay-1-3").cpu_s() is None
+
+
+def test_groups_of_every_hierarchy_go(tmp_path: Path) -> None:
+    """What was made for processor time is removed with the rest."""
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "cpu").mkdir()
+    group = JailGroup(Controllers(tmp_path / "memory", 1, tmp_path / "cpu"), "assay-1-1")
+
+    group.remove()
+
+    assert [*tmp_path.glob("*/*")] == []
