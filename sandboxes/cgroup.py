@@ -18,7 +18,7 @@ _SLACK_MB = 16  # page tables, tmpfs and the host's own pages are charged too
 class Controllers:
     """Where groups can be made for this process: the memory controller's folder, and its hierarchy's version.
 
-    Version 1 accounts for processor time in a hierarchy of its own, whose folder is `cpu`; in version 2 every group does.
+    Version 1 accounts for processor time in a hierarchy of its own, whose folder is `cpu`; in version 2 all do.
     """
 
     memory: Path | None

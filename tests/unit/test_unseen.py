@@ -8,6 +8,8 @@ import pytest
 from assay.sandboxes.cgroup import Controllers, JailGroup
 from assay.sandboxes.unseen import UnseenTime
 
+HOST = os.getppid() or 1  # 0 where it is outside of our namespace
+
 
 class Accounts:
     """A control group whose account the test writes; the host is a process that does nothing."""
@@ -15,7 +17,7 @@ class Accounts:
     def __init__(self, folder: Path, host_s: float) -> None:
         self._usage = folder / "assay-1-1" / "cpuacct.usage"
         self._host_s = host_s
-        self.unseen = UnseenTime(JailGroup(Controllers(folder, 1, folder), "assay-1-1"), os.getppid())
+        self.unseen = UnseenTime(JailGroup(Controllers(folder, 1, folder), "assay-1-1"), HOST)
 
     def book(self, seconds: float) -> None:
         """The tree has used so much, on top of its host."""
@@ -25,7 +27,7 @@ class Accounts:
 @pytest.fixture
 def accounts(tmp_path: Path) -> Accounts:
     """Accounts beside which the parent of the tests stands for the host, which waits meanwhile."""
-    with open(f"/proc/{os.getppid()}/schedstat", encoding="ascii") as file:
+    with open(f"/proc/{HOST}/schedstat", encoding="ascii") as file:
         return Accounts(tmp_path, int(file.read().split()[0]) / 1e9)
 
 
@@ -66,7 +68,7 @@ def test_earlier_children_do_not_count(accounts: Accounts) -> None:
 
 def test_without_an_account_the_host_is_believed(tmp_path: Path) -> None:
     """Where the group tells nothing, what the host tells stands."""
-    unseen = UnseenTime(JailGroup(Controllers(tmp_path, 1), "assay-1-1"), os.getppid())
+    unseen = UnseenTime(JailGroup(Controllers(tmp_path, 1), "assay-1-1"), HOST)
 
     unseen.begin()
 
