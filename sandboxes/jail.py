@@ -8,6 +8,7 @@ from assay.errors import SandboxFault
 from assay.levels import Level
 from assay.sandboxes import wire
 from assay.sandboxes.cgroup import Controllers, JailGroup, open_group
+from assay.sandboxes.unseen import UnseenTime
 from assay.sandboxes.warm import Warm
 from assay.sandboxes.wire import Order
 
@@ -30,6 +31,7 @@ class Jail:
         self._controllers = controllers
         self._control: socket.socket | None = None
         self._group: JailGroup | None = None
+        self._unseen: UnseenTime | None = None
         self.launches = 0
         """Children started by the present host."""
 
@@ -42,7 +44,9 @@ class Jail:
         """Start a child. Raises SandboxFault if there is no host to be had."""
         control = self._control or self._open()
         if self._group is not None:
-            self._group.limit(order.memory_mb)
+            self._group.limit(order.memory_mb + order.disk_mb)
+        if self._unseen is not None:
+            self._unseen.begin()
         self.launches += 1
         try:
             wire.send(control, ["start", *order], fds)
@@ -67,8 +71,16 @@ class Jail:
             self.close()
             return Heard("gone", 0)
         kind, *fields = received[0]
+        self._complete(kind, fields)
         serial = int(fields[0]) if fields and isinstance(fields[0], int) else 0
         return Heard(str(kind), serial, tuple(fields[1:]))
+
+    def _complete(self, kind: str, fields: list[Any]) -> None:
+        """Add to what the host says of processor time what it could not see."""
+        if self._unseen is not None and kind == "usage":
+            fields[1] = self._unseen.look(fields[1])
+        elif self._unseen is not None and kind == "exit":
+            fields[2] = self._unseen.end(fields[2])
 
     def killed_for_memory(self) -> bool:
         """Whether the kernel killed something in this jail for memory since the last call."""
@@ -81,7 +93,7 @@ class Jail:
             self._control = None
         if self._group is not None:
             self._group.remove()
-            self._group = None
+            self._group = self._unseen = None
         self.launches = 0
 
     def _open(self) -> socket.socket:
@@ -101,5 +113,6 @@ class Jail:
             raise SandboxFault(f"a jail's host did not start: {received[0][1:] if received else 'it ended'}")
         if self._group is not None:
             self._group.adopt(pid)
+            self._unseen = UnseenTime(self._group, pid)
         self._control = ours
         return ours
