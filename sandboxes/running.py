@@ -94,7 +94,12 @@ class RunningChild:
         )
 
     def finish(self, code: int, *, over_memory: bool) -> None:
-        """Take in its end: `code` as `os.waitstatus_to_exitcode` gives it."""
+        """Take in its end: `code` as `os.waitstatus_to_exitcode` gives it. All it wrote and used is known by now.
+
+        A limit that it passed just before its end counts too; the wall limit does not: this side may be late.
+        """
+        if self._cut_by is None and code >= 0:
+            self._cut_by = self._passed_account()
         self._exit = Exit(code, None) if code >= 0 else Exit(None, -code)
         if self._cut_by is None and over_memory:
             self._cut_by = Outcome.MEMORY_EXCEEDED
@@ -117,16 +122,23 @@ class RunningChild:
         """Cut the child if a limit of the running test is passed."""
         if self._clock_started is None or self._exit is not None:
             return
-        if self._output_total() - self._base_output > self._limits.output_bytes:
-            self.cut(Outcome.OUTPUT_EXCEEDED)
-        elif self._sample.cpu_s - self._base.cpu_s > self._limits.cpu_s:
-            self.cut(Outcome.TIMEOUT)
+        passed = self._passed_account()
+        if passed is not None:
+            self.cut(passed)
         elif self._wall_counts:
             elapsed = time.monotonic() - self._clock_started
             if elapsed - self.starved_s() > self._limits.wall_s:
                 self.cut(Outcome.TIMEOUT)
             elif elapsed > self._limits.wall_s * STARVED_FACTOR:
                 self.cut(Outcome.INCONCLUSIVE)
+
+    def _passed_account(self) -> Outcome | None:
+        """Return the outcome of the account that the running test has overdrawn, if it has."""
+        if self._clock_started is None:
+            return None
+        if self._output_total() - self._base_output > self._limits.output_bytes:
+            return Outcome.OUTPUT_EXCEEDED
+        return Outcome.TIMEOUT if self._sample.cpu_s - self._base.cpu_s > self._limits.cpu_s else None
 
     def feed_stdin(self) -> None:
         """Write what standard input takes now; close it when all is written or nobody reads."""

@@ -1,0 +1,76 @@
+"""The worker's accounts of a running child: what counts as passing a limit, also at its very end."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from assay.outcomes import Outcome
+from assay.sandboxes.capture import Capture
+from assay.sandboxes.procfs import Sample
+from assay.sandboxes.running import RunningChild
+from assay.schema import Limits
+
+LIMITS = Limits(cpu_s=1, output_bytes=10)
+
+
+@pytest.fixture
+def pipes() -> Iterator[tuple[RunningChild, int]]:
+    """A child with captured output, and the end of a pipe through which it writes."""
+    out_read, out_write = os.pipe()
+    err_read, err_write = os.pipe()
+    os.close(err_write)
+    child = RunningChild(1, LIMITS, (Capture(out_read, 10), Capture(err_read, 10)), None)
+    yield child, out_write
+    child.close()
+
+
+@pytest.mark.parametrize(("size", "cut_by"), [(10, None), (11, Outcome.OUTPUT_EXCEEDED)])
+def test_output_written_just_before_the_end_counts(
+    pipes: tuple[RunningChild, int], size: int, cut_by: Outcome | None
+) -> None:
+    """Whether the writer is gone when the worker reads makes no difference."""
+    child, out = pipes
+    child.start_clock()
+    os.write(out, b"x" * size)
+    os.close(out)
+
+    child.drain_all()
+    child.finish(0, over_memory=False)
+
+    assert child.cut_by is cut_by
+
+
+@pytest.mark.parametrize(("cpu_s", "cut_by"), [(1.0, None), (1.01, Outcome.TIMEOUT)])
+def test_processor_time_known_at_the_end_counts(cpu_s: float, cut_by: Outcome | None) -> None:
+    """What a child used between the last look and its end is its own."""
+    child = RunningChild(1, LIMITS, None, None)
+    child.start_clock()
+
+    child.observe(Sample(cpu_s, 1.0, 0.0))
+    child.finish(0, over_memory=False)
+
+    assert child.cut_by is cut_by
+
+
+def test_nothing_counts_between_tests() -> None:
+    """Once the clock is stopped, no account can be overdrawn."""
+    child = RunningChild(1, LIMITS, None, None)
+    child.start_clock()
+    child.stop_clock()
+
+    child.observe(Sample(5.0, 1.0, 0.0))
+    child.finish(0, over_memory=False)
+
+    assert child.cut_by is None
+
+
+def test_a_death_by_signal_is_no_limit() -> None:
+    """A child that was killed, by itself or by us, is judged by what killed it."""
+    child = RunningChild(1, LIMITS, None, None)
+    child.start_clock()
+
+    child.observe(Sample(5.0, 1.0, 0.0))
+    child.finish(-9, over_memory=False)
+
+    assert child.cut_by is None
