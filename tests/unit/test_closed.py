@@ -68,6 +68,14 @@ def test_tests_of_plain_values_are_closed(source: str) -> None:
         "def g():\n    def h():\n        import os\n        return os\n    return h",
         "assert (lambda: breakpoint)()",
         "type('X', (), {})",
+        "@overload\ndef g(x):\n    return 1",
+        "import typing\ndef g(x): pass\ntyping.get_type_hints(g)",
+        "import math\nno_type_check(math)",
+        "gi_frame = 0\n(x for x in ()).gi_frame.clear()",
+        "register = 0\nSequence.register(int)",
+        "for exec in ():\n    pass\nexec('import os')",
+        "open = 1\ndel open\nopen('x')",
+        "match ValueError():\n    case ValueError(__traceback__=frames):\n        frames[0] = 1",
     ],
 )
 def test_whatever_could_leave_something_behind_is_not_closed(source: str) -> None:

@@ -1,16 +1,17 @@
 """Which tests leave nothing behind: they can be run in a process that serves other tests afterwards.
 
 Such *closed* tests only name what is pure: literals, what they define themselves, the usual builtins and the methods
-of plain values, `math` and the names of `typing`. What they might change is then theirs alone and gone with them.
+of plain values, `math` and the types of `typing`. What they might change is then theirs alone and gone with them.
 The look is at compiled code, which costs microseconds, and refuses whatever it does not know.
 """
 
+import abc
 import builtins
 import math
 import typing
 from collections.abc import Iterable, Iterator
 from opcode import EXTENDED_ARG, opmap
-from types import CodeType
+from types import AsyncGeneratorType, CodeType, CoroutineType, GeneratorType
 
 _PURE = frozenset(
     {
@@ -28,19 +29,31 @@ _METHODS = (
 )
 _MATHS = (name for name in dir(math) if not name.startswith("_"))
 _IMPORTED = frozenset({"math", "typing"})
-_KNOWN = frozenset((*_PURE, *_FAULTS, *_METHODS, *_MATHS, *typing.__all__, *_IMPORTED))
-_REACHED = frozenset((*dir(math), *dir(typing)))  # attributes of the two modules that closed code may hold
+_TYPES = frozenset(
+    {
+        "Any", "Callable", "Collection", "Container", "Counter", "DefaultDict", "Deque", "Dict", "FrozenSet",
+        "Generator", "Hashable", "Iterable", "Iterator", "List", "Literal", "Mapping", "MutableMapping",
+        "MutableSequence", "MutableSet", "NoReturn", "Optional", "OrderedDict", "Sequence", "Set", "Tuple", "Type",
+        "TypeVar", "Union", "cast",
+    }
+)  # fmt: skip
+"""Of `typing`, what is for annotations: other names there register, mark or evaluate what they are given."""
+_KNOWN = frozenset((*_PURE, *_FAULTS, *_METHODS, *_MATHS, *_TYPES, *_IMPORTED))
+_HELD = (builtins, math, typing, abc.ABCMeta, GeneratorType, CoroutineType, AsyncGeneratorType)
+_REACHED = frozenset(name for holder in _HELD for name in dir(holder))
+"""What lies behind the names and attributes that closed code may use, unless it is known: no name for its own."""
 
 _STORE_NAME, _IMPORT_NAME = opmap["STORE_NAME"], opmap["IMPORT_NAME"]
 _LASTING = frozenset(
     opmap[name]
     for name in (
         "STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_BUILD_CLASS", "BEFORE_WITH",
-        "BEFORE_ASYNC_WITH", "GET_AWAITABLE", "GET_AITER", "LOAD_NAME_FROM_LOCALS", "LOAD_SPECIAL",
+        "BEFORE_ASYNC_WITH", "GET_AWAITABLE", "GET_AITER", "LOAD_NAME_FROM_LOCALS", "LOAD_SPECIAL", "MATCH_CLASS",
     )
     if name in opmap
 )  # fmt: skip
-"""Instructions that set what outlives them, or run what is entered, awaited or built as a class."""
+"""Instructions that set what outlives them, run what is entered, awaited or built as a class, or read attributes that
+are named among the constants."""
 
 
 def is_closed(codes: Iterable[CodeType], entry: str) -> bool:
