@@ -17,7 +17,7 @@ from assay.schema import Limits
 from assay.verifiers.scoring import Trace, add_usage, end_of
 from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.plan import Plan, pack_plan
-from assay.verifiers.split.report import Answer, Inbox, Report, decode, encode, frame
+from assay.verifiers.split.report import Answer, Garbled, Inbox, Report, decode, encode, frame
 from assay.verifiers.split.resident import FREE, TAKE
 from assay.verifiers.surroundings import Surroundings
 
@@ -73,6 +73,7 @@ class Cast:
         self._report, report = socket.socketpair()
         self._passing, passing = socket.socketpair()
         self._inbox = Inbox(self._report)
+        self._garbled: Garbled | None = None  # what came after it is nobody's word
         self._plan = pack_plan(replace(casting.plan, start=start))
         try:
             if casting.shared:
@@ -84,13 +85,23 @@ class Cast:
             raise
 
     def listen(self, timeout_s: float) -> tuple[list[Report | Answer], bool]:
-        """Return the reports that have come, and whether the reporter has ended. Raises Garbled."""
+        """Return the reports that have come, and whether the reporter has ended.
+
+        Raises Garbled, once what came before has been returned: only what a reporter said itself tells the stage.
+        """
         if not self._inbox.closed and self._reporter.exit is None:
             self._slot.wait((self._report,), timeout_s)
         elif self._reporter.exit is None:
             self._slot.wait((), timeout_s)
         ended = self._reporter.exit is not None
-        reports = [decode(body, self._nonce) for body in self._inbox.take()]
+        reports: list[Report | Answer] = []
+        try:
+            if self._garbled is None:
+                reports.extend(decode(body, self._nonce) for body in self._inbox.take())
+        except Garbled as error:
+            self._garbled = error
+        if self._garbled is not None and not reports:
+            raise self._garbled
         return reports, ended and not reports
 
     def answer(self, answer: Answer) -> None:
