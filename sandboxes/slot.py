@@ -31,6 +31,13 @@ class LocalResident:
     sock: socket.socket
     is_released: bool = False
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its end of the socket is closed, which is so before its host tells of its end."""
+        waiting = select.poll()
+        waiting.register(self.sock, 0)
+        return bool(waiting.poll(0))
+
     def release(self) -> None:
         """Let it live when the slot is cleared."""
         self.child.stop_clock()
@@ -84,10 +91,10 @@ class JailSlot:
         """Lend the resident of that program. Raises SandboxFault if its jail cannot be made."""
         self._check_cancelled()
         cell = self._cell(launch.role, launch.flavour, launch.program)
-        if cell.resident is not None:
-            self._step((), 0.0)  # it may have ended meanwhile
-        if cell.resident is None or cell.resident.child.exit is not None:
-            _hang_up(cell)
+        if cell.resident is not None and cell.resident.has_ended:
+            self._end(cell)
+        if cell.resident is None:
+            self._recycle(cell)
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:
                 child = self._start(cell, replace(launch, fds=(theirs.fileno(),)))
@@ -120,13 +127,10 @@ class JailSlot:
     def clear(self) -> None:
         """Kill whatever serves the attempt and forget it."""
         for cell in self._cells.values():
-            if cell.rests:
+            if cell.rests and not self._cancelled:  # `cancel` kills those at rest too
                 continue
-            if cell.child is not None:
-                self._end(cell, cell.child)
-            _hang_up(cell)
-            if cell.jail.launches >= self._recycle_after:
-                cell.jail.close()
+            self._end(cell)
+            self._recycle(cell)
         self._cancelled = False
 
     def cancel(self) -> None:
@@ -212,19 +216,29 @@ class JailSlot:
             _hang_up(cell)  # no attempt has lost anything by it
         return None
 
-    def _end(self, cell: _Cell, child: RunningChild) -> None:
-        """Kill the child and wait until it is gone; a jail that does not obey is replaced."""
-        deadline = time.monotonic() + _END_DEADLINE_S
-        child.kill()
-        try:
-            while child.exit is None and time.monotonic() < deadline:
-                self._step((), 0.2)
-        except SandboxFault:
+    def _recycle(self, cell: _Cell) -> None:
+        """Give an empty jail that has served for long a fresh host next time."""
+        if cell.jail.launches >= self._recycle_after:
             cell.jail.close()
-        if child.exit is None:
-            cell.jail.close()
-        child.close()
-        cell.child = None
+
+    def _end(self, cell: _Cell) -> None:
+        """Kill what runs there and wait until it is gone; a jail that does not obey is replaced."""
+        if cell.resident is not None:
+            cell.resident.is_released = False  # what its host says is about us again
+        child = cell.child
+        if child is not None:
+            deadline = time.monotonic() + _END_DEADLINE_S
+            child.kill()
+            try:
+                while child.exit is None and time.monotonic() < deadline:
+                    self._step((), 0.2)
+            except SandboxFault:
+                cell.jail.close()
+            if child.exit is None:
+                cell.jail.close()
+            child.close()
+            cell.child = None
+        _hang_up(cell)
 
 
 def _hang_up(cell: _Cell) -> None:

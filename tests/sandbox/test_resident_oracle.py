@@ -60,6 +60,14 @@ def _residents() -> set[int]:
     return found
 
 
+def _await_residents(number: int) -> set[int]:
+    """Wait until there are so many residents; return their process ids."""
+    deadline = time.monotonic() + 10
+    while len(found := _residents()) != number and time.monotonic() < deadline:
+        os.sched_yield()
+    return found
+
+
 def test_closed_tests_are_judged_by_the_same_process(judge: Judge) -> None:
     """Attempts that pass, fail, raise, do not load or give no answer leave the resident in place."""
     completions = (_RIGHT, "def f(x):\n    return 0\n", "def f(x):\n    raise ValueError(x)\n", "def f(x:", "", _RIGHT)
@@ -102,10 +110,11 @@ def test_other_tests_get_a_process_of_their_own(judge: Judge, tests: list[str]) 
         "import os\ndef f(x):\n    os._exit(0)\n",
         "import time\ndef f(x):\n    time.sleep(60)\n",
         "import os\ndef f(x):\n    os.write(3, b'\\xff' * 100)\n",
+        "def f(x):\n    return __import__('num' + 'py').float64(x)\n",
     ],
 )
 def test_a_resident_that_met_more_than_values_is_replaced(judge: Judge, completion: str) -> None:
-    """Stand-ins, lost candidates and broken protocol end it; the next attempt finds a fresh one."""
+    """Stand-ins, lost candidates, broken protocol and imports end it; the next attempt finds a fresh one."""
     judge(_RIGHT, tests=["f(1) == 2"])
     before = _residents()
 
@@ -129,13 +138,42 @@ def test_a_killed_resident_costs_no_attempt_anything(judge: Judge) -> None:
 def test_an_idle_resident_ends_by_itself(judge: Judge) -> None:
     """A worker without work keeps no oracle."""
     judge(_RIGHT, tests=["f(1) == 2"])
-    deadline = time.monotonic() + 10
 
-    while _residents() and time.monotonic() < deadline:
-        os.sched_yield()
+    assert not _await_residents(0)
+    assert judge(_RIGHT, tests=["f(1) == 2"]).outcome is Outcome.PASSED
+    assert _residents()
 
+
+def test_a_cancelled_attempt_takes_the_resident_with_it(judge: Judge, one_slot: JailPool) -> None:
+    """The next attempt is not lent one that is about to be killed."""
+    judge(_RIGHT, tests=["f(1) == 2"])
+    before = _residents()
+
+    with one_slot.slot() as slot:
+        slot.cancel()
+
+    assert before
     assert not _residents()
     assert judge(_RIGHT, tests=["f(1) == 2"]).outcome is Outcome.PASSED
+
+
+@pytest.mark.usefixtures("pool")
+def test_the_jail_of_residents_is_recycled() -> None:
+    """After `recycle_after` residents another host starts the next ones, whoever ended them."""
+    pool = open_pool(Settings(slots=1, recycle_after=2))
+    launch = Launch(Role.ORACLE, "assay.verifiers.split.resident", b"", Limits())
+    hosts = []
+
+    for _ in range(4):
+        with pool.slot() as slot:
+            slot.resident(launch).release()
+        (pid,) = _await_residents(1)
+        hosts.append(int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]))
+        os.kill(pid, signal.SIGKILL)
+        _await_residents(0)
+    pool.close()
+
+    assert hosts[0] == hosts[1] != hosts[2] == hosts[3]
 
 
 def test_tests_that_never_end_are_cut(judge: Judge) -> None:

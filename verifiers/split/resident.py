@@ -2,13 +2,15 @@
 
 `main(payload, fds)`: `fds[0]` is the packet socket over which each attempt's tests come, as descriptors: a file that
 holds the plan, then those that `oracle.main` is given. After an attempt that left nothing behind it says so and waits
-for the next one; after any other it ends, and so it does when it has grown, or has waited or served for long.
+for the next one; after any other it ends, and so it does when it has grown, has had to import something for a value
+that crossed, or has waited or served for long.
 """
 
 import os
 import resource
 import select
 import socket
+import sys
 
 from assay.sandboxes.payload import read_payload
 from assay.verifiers.split import oracle
@@ -28,11 +30,13 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Serve attempts until something is left behind, or nothing comes."""
     del payload
     control = socket.socket(fileno=fds[0])
-    largest_kb = _peak_kb() + _GROWTH_KB
+    largest_kb, modules = _peak_kb() + _GROWTH_KB, len(sys.modules)
     waiting = select.poll()
     waiting.register(control, select.POLLIN)
-    for _ in range(_SERVED):
-        if not waiting.poll(_IDLE_S * 1000) or not _serve(control) or _peak_kb() > largest_kb:
+    for left in reversed(range(_SERVED)):
+        if not waiting.poll(_IDLE_S * 1000) or not _serve(control) or not left:
+            break
+        if _peak_kb() > largest_kb or len(sys.modules) > modules:
             break
         control.send(FREE)
     return 0

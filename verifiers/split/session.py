@@ -57,7 +57,7 @@ class Judged:
     refused: tuple[Outcome, str] | None
     trace: Trace
     place: Placement
-    """Where the tests have run in the end."""
+    """Where the tests belong, as far as this attempt has shown."""
 
 
 class Session:
@@ -74,6 +74,7 @@ class Session:
         self._refused: tuple[Outcome, str] | None = None
         self._refusal: Mark | None = None
         self._repeats = 0
+        self._place = casting.place
         self._cast: Cast
         self._begin_next_round(0)
 
@@ -89,8 +90,7 @@ class Session:
             finally:
                 trace = self._cast.close(trace)
         marks = self._all_marks()
-        place = self._cast.place
-        return Judged(tuple(marks.values()), tuple(marks), self._count or 0, self._refused, trace, place)
+        return Judged(tuple(marks.values()), tuple(marks), self._count or 0, self._refused, trace, self._place)
 
     def _begin_next_round(self, start: int) -> None:
         self._stage = "preparing"
@@ -152,6 +152,7 @@ class Session:
             case NeedsShared(reason):
                 raise SharingNeeded(reason)
             case NeedsOwn():
+                self._place = Placement.APART
                 self._cast.set_apart()
             case Prepared(count):
                 self._cast.confirm()
