@@ -49,3 +49,16 @@ def test_loops_measures_both(isolation: None) -> None:
     assert "20 attempts, 1 endless" in printed
     assert "10 callers at once: all answered" in printed
     assert "unexpected" not in printed
+
+
+def test_soak_finds_no_growth(isolation: None) -> None:
+    """Attempts of every kind leave nothing behind; few of them say little about memory, which has to settle first."""
+    del isolation
+    command = [sys.executable, BENCHMARKS / "soak.py", "--attempts", "300", "--recycle-after", "40", "--growth", "15"]
+
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=600)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(
+        f"{name}:" in done.stdout for name in ("descriptors", "processes", "mounts", "control_groups", "jails_kb")
+    )
