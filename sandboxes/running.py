@@ -96,9 +96,10 @@ class RunningChild:
     def finish(self, code: int, *, over_memory: bool) -> None:
         """Take in its end: `code` as `os.waitstatus_to_exitcode` gives it. All it wrote and used is known by now.
 
-        A limit that it passed just before its end counts too; the wall limit does not: this side may be late.
+        A limit that it passed just before its end counts too. The wall limit does not, and one that was to end what had
+        ended by itself is taken back: on a busy machine this side, or the host, hears late.
         """
-        if self._cut_by is None and code >= 0:
+        if code >= 0 and self._cut_by in (None, Outcome.TIMEOUT):
             self._cut_by = self._passed_account()
         self._exit = Exit(code, None) if code >= 0 else Exit(None, -code)
         if self._cut_by is None and over_memory:

@@ -74,3 +74,15 @@ def test_a_death_by_signal_is_no_limit() -> None:
     child.finish(-9, over_memory=False)
 
     assert child.cut_by is None
+
+
+@pytest.mark.parametrize(("code", "cut_by"), [(0, None), (3, None), (-9, Outcome.TIMEOUT)])
+def test_a_child_that_ended_by_itself_was_in_time(code: int, cut_by: Outcome | None) -> None:
+    """A machine on which the news of its end travels for longer than the wall limit makes no timeout."""
+    child = RunningChild(1, LIMITS, None, None)
+    child.start_clock()
+    child.cut(Outcome.TIMEOUT)
+
+    child.finish(code, over_memory=False)
+
+    assert child.cut_by is cut_by
