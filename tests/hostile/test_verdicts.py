@@ -19,8 +19,6 @@ def test_no_verdict_is_forged(world: World, control: Control, forgery: Attack, o
     task = {"id": "t", "tests": ["f(1) == 1", "f(2) == 2"], "oracle": oracle}
     verdict = world.ask(do="judge", task=task, completion=forgery.body)
 
-    if oracle == "shared" and "broke protocol" in verdict["message"]:
-        pytest.xfail("garbage that comes together with the first report is taken for the task's fault")
     assert verdict["reward"] == 0.0, (verdict["outcome"], verdict["message"])
     assert verdict["outcome"] != "passed"
     assert "forged" in shown.effects

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from process_trees import descendants
 
+from assay.errors import SandboxFault
 from assay.outcomes import Outcome
 from assay.sandboxes.backends import open_pool
 from assay.sandboxes.interface import Launch, Role
@@ -50,10 +52,14 @@ def judge(one_slot: JailPool) -> Judge:
 
 def _residents() -> set[int]:
     """Process ids of the resident oracles below this process."""
+    return _named("assay-resident")
+
+
+def _named(name: str) -> set[int]:
     found = set()
     for pid in descendants(os.getpid()):
         try:
-            if Path(f"/proc/{pid}/comm").read_text() == "assay-resident\n":
+            if Path(f"/proc/{pid}/comm").read_text() == f"{name}\n":
                 found.add(pid)
         except OSError:
             continue
@@ -211,3 +217,28 @@ def test_a_resident_that_was_not_released_is_ended(one_slot: JailPool) -> None:
         slot.resident(launch)
 
     assert not _residents()
+
+
+@pytest.mark.parametrize("tests", [["f(1) == 2"], ["import random\nassert f(1) == 2"]])
+def test_an_oracle_killed_from_outside_is_no_fault_of_the_completion(one_slot: JailPool, tests: list[str]) -> None:
+    """Whoever kills the tests' process in mid-attempt, the attempt is judged again."""
+    verifier, registry = PythonVerifier(), default_registry()
+    task = registry.parse_task({"id": "t", "tests": tests})
+    slow = "import time\ndef f(x):\n    time.sleep(1.5)\n    return x + 1\n"
+    killed: set[int] = set()
+    killer = threading.Thread(target=_kill_first_oracle, args=(killed,))
+    killer.start()
+
+    with one_slot.slot() as slot, pytest.raises(SandboxFault, match="from outside"):
+        verifier.judge(task, slow, slot)
+
+    killer.join()
+    assert killed
+
+
+def _kill_first_oracle(killed: set[int]) -> None:
+    deadline = time.monotonic() + 10
+    while not killed and time.monotonic() < deadline:
+        killed |= _named("assay-resident") | _named("assay-oracle")
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 import os
 import select
+import signal
 import socket
 import time
 from contextlib import suppress
@@ -162,10 +163,12 @@ class Cast:
                 return  # the oracle has ended, which its report channel tells
 
     def end_of_reporter(self) -> tuple[Outcome, str]:
-        """Say how the reporter ended."""
+        """Say how the reporter ended. Raises SandboxFault for an oracle that no limit of ours has ended."""
         exit_ = self._reporter.exit
         if exit_ is None:
             raise SandboxFault("the tests' process closed its channel and goes on")
+        if exit_.signal == signal.SIGKILL and self._reporter.cut_by is None and not self._casting.shared:
+            raise SandboxFault("the tests' process was killed from outside")  # no completion can reach it
         role = Role.CANDIDATE if self._casting.shared else Role.ORACLE
         return end_of(exit_, self._reporter.cut_by, self._limits_of(role))
 
