@@ -41,8 +41,8 @@ def test_the_lock_pins_everything_that_is_asked_for() -> None:
 
 
 def test_ci_runs_script_test_and_lets_nothing_be_skipped() -> None:
-    """.ci/run ends with script/test, and requires Redis and the jail."""
+    """.ci/run ends with script/test, and requires Redis, the jail and Docker."""
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()
 
     assert lines[-1] == "script/test"
-    assert any("ASSAY_REQUIRE=redis,jail" in line for line in lines)
+    assert any("ASSAY_REQUIRE=redis,jail,docker" in line for line in lines)
