@@ -1,7 +1,8 @@
 """A slot without a sandbox, for tests of everything above it: children end at once with the exit they are told."""
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from assay.errors import SandboxFault
 from assay.outcomes import Outcome
@@ -38,6 +39,7 @@ class FakeSlot:
 
     description = "fake"
     flags: tuple[str, ...] = ()
+    origin: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, children: Sequence[FakeChild] = ()) -> None:
         self.children = list(children)

@@ -137,7 +137,9 @@ class Host:
         cpu_s += _end_namespace() if self._isolated else _end_orphans()
         peak_mb = max(running.peak_mb, used.ru_maxrss / 1024)
         code = os.waitstatus_to_exitcode(status)
-        wire.send(self._control, ["exit", running.order.serial, code, cpu_s, peak_mb, running.over_memory])
+        # Killed by the kernel while it was over its limit, before we looked: its own doing.
+        over_memory = running.over_memory or (code == -signal.SIGKILL and peak_mb > running.order.memory_mb)
+        wire.send(self._control, ["exit", running.order.serial, code, cpu_s, peak_mb, over_memory])
 
 
 def _signal(target: int) -> None:

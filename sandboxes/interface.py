@@ -15,7 +15,7 @@ Not guaranteed: that a child sees any device, network beyond its own loopback, o
 """
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -171,6 +171,12 @@ class Slot(Protocol):
     @property
     def flags(self) -> tuple[str, ...]:
         """Flags that every result from this slot carries (`insecure`)."""
+        ...
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """What its jails are made from, for the `versions` of results, where that is not this machine's own Python:
+        `image` (a digest) and `python`."""
         ...
 
     @property

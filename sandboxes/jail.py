@@ -9,7 +9,7 @@ from assay.levels import Level
 from assay.sandboxes import wire
 from assay.sandboxes.cgroup import Controllers, JailGroup, open_group
 from assay.sandboxes.unseen import UnseenTime
-from assay.sandboxes.warm import Warm
+from assay.sandboxes.warm import Started, Warm
 from assay.sandboxes.wire import Order
 
 
@@ -32,6 +32,7 @@ class Jail:
         self._control: socket.socket | None = None
         self._group: JailGroup | None = None
         self._unseen: UnseenTime | None = None
+        self._zygote: Started | None = None
         self.launches = 0
         """Children started by the present host."""
 
@@ -42,6 +43,8 @@ class Jail:
 
     def start(self, order: Order, fds: list[int]) -> None:
         """Start a child. Raises SandboxFault if there is no host to be had."""
+        if self.is_stale:
+            self.close()
         control = self._control or self._open()
         if self._group is not None:
             self._group.limit(order.memory_mb + order.disk_mb)
@@ -51,7 +54,7 @@ class Jail:
         try:
             wire.send(control, ["start", *order], fds)
         except OSError as error:
-            self.close()
+            self.give_up()
             raise SandboxFault(f"the jail's host is gone: {error}") from error
 
     def kill(self, serial: int) -> None:
@@ -68,7 +71,7 @@ class Jail:
             return Heard("gone", 0)
         received = wire.receive(self._control)
         if received is None:
-            self.close()
+            self.give_up()
             return Heard("gone", 0)
         kind, *fields = received[0]
         self._complete(kind, fields)
@@ -86,6 +89,21 @@ class Jail:
         """Whether the kernel killed something in this jail for memory since the last call."""
         return self._group is not None and self._group.killed_since_last_look()
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether its host runs in a place that is to be left."""
+        return self._zygote is not None and self._zygote.is_retired()
+
+    def lost_memory(self) -> bool:
+        """Whether the place it runs in, as a whole, ran out of memory."""
+        return self._zygote is not None and self._zygote.lost_memory()
+
+    def give_up(self) -> None:
+        """End the host, which died or did not obey; the place it ran in is not trusted further either."""
+        if self._zygote is not None:
+            self._zygote.retire()
+        self.close()
+
     def close(self) -> None:
         """End the host and everything below it. Idempotent."""
         if self._control is not None:
@@ -94,12 +112,13 @@ class Jail:
         if self._group is not None:
             self._group.remove()
             self._group = self._unseen = None
+        self._zygote = None
         self.launches = 0
 
     def _open(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            pid = self._warm.fork_host(theirs, self._number)
+            pid, self._zygote = self._warm.fork_host(theirs, self._number)
             if self._group is None and self._warm.level is not Level.INSECURE:
                 self._group = open_group(self._controllers, self._number)
             received = wire.receive(ours)

@@ -1,8 +1,8 @@
 """A pool of slots whose jails are forked from warm interpreters, wherever a backend has these run."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import count
 
 from assay.levels import Level
@@ -19,15 +19,17 @@ from assay.sandboxes.warm import Started, Warm
 class Backend:
     """A place for jails: `start` starts a zygote there, `close` gives the place up.
 
-    `controllers` say where this process may make control groups for what runs there; `image` is the digest of what the
-    place was made from, if it was made from an image.
+    `controllers` say where this process may make control groups for what runs there; `origin` names, for results, what
+    the place was made from where that is not the worker's own machine (`image`, `python`). `attempted` is told of every
+    attempt, and answers whether hosts should leave the place they are in: a part of it is retired.
     """
 
     level: Level
     start: Callable[[], Started]
     controllers: Controllers
     close: Callable[[], None] = lambda: None
-    image: str | None = None
+    origin: Mapping[str, str] = field(default_factory=dict)
+    attempted: Callable[[], bool] = lambda: False
 
 
 class JailPool:
@@ -42,7 +44,8 @@ class JailPool:
             for role in Role
         }
         self._slots = [
-            JailSlot(self._make_jail, level=backend.level, recycle_after=recycle_after) for _ in range(slots)
+            JailSlot(self._make_jail, backend.level, recycle_after=recycle_after, origin=backend.origin)
+            for _ in range(slots)
         ]
         self._pool = SlotPool(list(self._slots))
 
@@ -56,18 +59,23 @@ class JailPool:
         """How attempts are confined."""
         return self._backend.level
 
-    @property
-    def image(self) -> str | None:
-        """The digest of the image that jails run in, where there is one."""
-        return self._backend.image
-
-    def slot(self) -> AbstractContextManager[Slot]:
+    @contextmanager
+    def slot(self) -> Iterator[Slot]:
         """Lend a slot for one attempt; it is cleared when given back."""
-        return self._pool.slot()
+        try:
+            with self._pool.slot() as slot:
+                yield slot
+        finally:
+            self._count_attempt()
 
-    def alone(self) -> AbstractContextManager[Slot]:
+    @contextmanager
+    def alone(self) -> Iterator[Slot]:
         """Lend a slot while nothing else runs in this worker."""
-        return self._pool.alone()
+        try:
+            with self._pool.alone() as slot:
+                yield slot
+        finally:
+            self._count_attempt()
 
     def check(self, hidden_paths: list[str]) -> None:
         """Prove one jail closed. Raises IsolationUnavailable naming what is open."""
@@ -80,6 +88,13 @@ class JailPool:
         for warm in self._warm.values():
             warm.close()
         self._backend.close()
+
+    def _count_attempt(self) -> None:
+        """Let nobody idle linger in a place that is to be left; who is busy leaves it afterwards."""
+        if self._backend.attempted():
+            for warm in self._warm.values():
+                warm.let_go()
+            self._pool.visit_idle(lambda slot: slot.clear())
 
     def _make_jail(self, role: Role, flavour: str) -> Jail:
         return Jail(self._warm[role, flavour], next(self._numbers), self._backend.controllers)

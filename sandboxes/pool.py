@@ -1,8 +1,8 @@
 """Slots shared by the threads of one worker."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from queue import LifoQueue
+from queue import Empty, LifoQueue
 from threading import Condition
 from typing import Protocol
 
@@ -64,6 +64,17 @@ class SlotPool:
             with self._quiet:
                 self._exclusive = False
             self._leave()
+
+    def visit_idle(self, action: Callable[[Slot], None]) -> None:
+        """Do something to every slot that nobody uses at the moment."""
+        idle: list[Slot] = []
+        try:
+            while True:
+                idle.append(self._free.get_nowait())
+        except Empty:
+            for slot in reversed(idle):
+                action(slot)
+                self._free.put(slot)
 
     @contextmanager
     def _lend(self) -> Iterator[Slot]:

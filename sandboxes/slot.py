@@ -4,7 +4,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -61,10 +61,13 @@ class _Cell:
 class JailSlot:
     """Implements `interface.Slot`. Used by one thread; only `cancel` is for others."""
 
-    def __init__(self, make_jail: Callable[[Role, str], Jail], *, level: Level, recycle_after: int) -> None:
+    def __init__(
+        self, make_jail: Callable[[Role, str], Jail], level: Level, *, recycle_after: int, origin: Mapping[str, str]
+    ) -> None:
         self._make_jail = make_jail
         self._level = level
         self._recycle_after = recycle_after
+        self._origin = origin
         self._cells: dict[tuple[Role, str, str], _Cell] = {}
         self._serial = 0
         self._cancelled = False
@@ -73,6 +76,11 @@ class JailSlot:
     def description(self) -> str:
         """The confinement level, for results."""
         return str(self._level)
+
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """What its jails are made from, for the versions in results."""
+        return self._origin
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -91,7 +99,7 @@ class JailSlot:
         """Lend the resident of that program. Raises SandboxFault if its jail cannot be made."""
         self._check_cancelled()
         cell = self._cell(launch.role, launch.flavour, launch.program)
-        if cell.resident is not None and cell.resident.has_ended:
+        if cell.resident is not None and (cell.resident.has_ended or cell.jail.is_stale):
             self._end(cell)
         if cell.resident is None:
             self._recycle(cell)
@@ -127,7 +135,7 @@ class JailSlot:
     def clear(self) -> None:
         """Kill whatever serves the attempt and forget it."""
         for cell in self._cells.values():
-            if cell.rests and not self._cancelled:  # `cancel` kills those at rest too
+            if cell.rests and not self._cancelled and not cell.jail.is_stale:  # `cancel` kills those at rest too
                 continue
             self._end(cell)
             self._recycle(cell)
@@ -218,7 +226,7 @@ class JailSlot:
 
     def _recycle(self, cell: _Cell) -> None:
         """Give an empty jail that has served for long a fresh host next time."""
-        if cell.jail.launches >= self._recycle_after:
+        if cell.jail.launches >= self._recycle_after or cell.jail.is_stale:
             cell.jail.close()
 
     def _end(self, cell: _Cell) -> None:
@@ -235,7 +243,7 @@ class JailSlot:
             except SandboxFault:
                 cell.jail.close()
             if child.exit is None:
-                cell.jail.close()
+                cell.jail.give_up()
             child.close()
             cell.child = None
         _hang_up(cell)
@@ -267,6 +275,8 @@ def _take_in(cell: _Cell, heard: Heard) -> Event | None:
         child.drain_all()
         killed = cell.jail.killed_for_memory()
         child.finish(code, over_memory=over_memory or killed)
+        if code != 0 and child.cut_by is None and cell.jail.lost_memory():
+            raise SandboxFault("the container ran out of memory: the attempt may have lost a process by it")
         return Ended(child)
     return None
 

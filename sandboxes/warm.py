@@ -1,5 +1,6 @@
 """The worker's handle on a warm interpreter (zygote), wherever it runs."""
 
+import logging
 import socket
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from assay.errors import IsolationUnavailable, SandboxFault
 from assay.levels import Level
 from assay.sandboxes import wire
+
+log = logging.getLogger(__name__)
 
 ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -29,12 +32,28 @@ ENVIRONMENT = {
 """All that a warm interpreter, and so every attempt, finds in its environment."""
 
 
+def _never() -> bool:
+    return False
+
+
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Started:
-    """A zygote that waits for its first message: the packet socket to it, and what ends it."""
+    """A zygote that waits for its first message: the packet socket to it, and what ends it.
+
+    The rest is about the place it runs in, where that can be worn out before the worker is: no attempt should start in
+    a retired place any more; `retire` is called when something in it died or did not obey; `lost_memory` tells whether
+    the place as a whole ran out of memory, so that attempts may have lost processes through no fault of theirs.
+    """
 
     control: socket.socket
     end: Callable[[], None]
+    is_retired: Callable[[], bool] = _never
+    retire: Callable[[], None] = _nothing
+    lost_memory: Callable[[], bool] = _never
 
 
 class Warm:
@@ -47,13 +66,15 @@ class Warm:
         self._lock = threading.Lock()
         self._started: Started | None = None
 
-    def fork_host(self, host_control: socket.socket, number: int) -> int:
-        """Fork host `number` with its end of a control socket; returns its process id as the zygote sees it.
+    def fork_host(self, host_control: socket.socket, number: int) -> tuple[int, Started]:
+        """Fork host `number` with its end of a control socket; returns its process id as the zygote sees it, and which
+        zygote that is.
 
         Raises IsolationUnavailable if isolation is not to be had there, SandboxFault if the interpreter died.
         """
         with self._lock:
             for _ in range(2):  # a dead interpreter is started anew once
+                self._let_go()
                 started = self._started or self._start()
                 try:
                     wire.send(started.control, ["fork", number], [host_control.fileno()])
@@ -61,11 +82,16 @@ class Warm:
                 except OSError:
                     received = None
                 if received is not None and received[0][0] == "forked":
-                    return int(received[0][1])
+                    return int(received[0][1]), started
                 self._stop()
                 if received is not None:
                     raise SandboxFault(f"cannot fork a jail's host: {received[0][1]}")
         raise SandboxFault("the warm interpreter died")
+
+    def let_go(self) -> None:
+        """Leave the interpreter to its hosts, with the last of which it ends, if its place is retired."""
+        with self._lock:
+            self._let_go()
 
     def close(self) -> None:
         """End the interpreter. Idempotent."""
@@ -87,6 +113,17 @@ class Warm:
                 "--insecure runs without isolation"
             )
         return started
+
+    def _let_go(self) -> None:
+        started = self._started
+        if started is None or not started.is_retired():
+            return
+        try:
+            wire.send(started.control, ["retire"])
+        except OSError:
+            log.info("zygote_gone_before_retirement")
+        started.control.close()
+        self._started = None
 
     def _stop(self) -> None:
         if self._started is not None:

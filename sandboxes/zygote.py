@@ -87,7 +87,12 @@ def import_warm(modules: Sequence[str]) -> tuple[list[types.ModuleType], tuple[M
 
 def _serve(control: socket.socket, confinement: Confinement) -> None:
     while (received := wire.receive(control)) is not None:
-        (_, number), (host_control,) = received
+        (kind, *fields), descriptors = received
+        if kind == "retire":
+            control.close()
+            _outlive_hosts()
+            return
+        (number,), (host_control,) = fields, descriptors
         try:
             pid = _fork_host(host_control, confinement, number)
             wire.send(control, ["forked", pid])
@@ -138,6 +143,15 @@ def _forget_main() -> None:
     """Give candidates an empty `__main__` and no trace of how the interpreter was started."""
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.path[:] = [entry for entry in sys.path if entry]
+
+
+def _outlive_hosts() -> None:
+    """Fork no more, but stay until the last host has ended: it would end with this process."""
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
 
 
 def _reap() -> None:

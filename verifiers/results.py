@@ -47,7 +47,7 @@ def build_result(
         usage=verdict.usage,
         timing=Timing(run_s=round(evaluation.run_s, 6)),
         verifier=task.verifier,
-        versions=versions(task, evaluation.verifier_version),
+        versions=versions(task, evaluation),
         sandbox=evaluation.sandbox,
         cached=False,
         flags=flags,
@@ -55,11 +55,12 @@ def build_result(
     )
 
 
-def versions(task: TaskBase, verifier_version: str) -> Mapping[str, str]:
-    """Name everything that a verdict depends on."""
+def versions(task: TaskBase, evaluation: Evaluation) -> Mapping[str, str]:
+    """Name everything that a verdict depends on: an image, too, brings a Python of its own."""
     return {
         "task": task.content_hash(),
-        "verifier": verifier_version,
+        "verifier": evaluation.verifier_version,
         "assay": __version__,
         "python": platform.python_version(),
+        **evaluation.origin,
     }

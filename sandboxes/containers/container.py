@@ -1,6 +1,6 @@
 """One running container: the connection to its keeper, and the warm interpreters that it starts on demand."""
 
-import contextlib
+import logging
 import os
 import select
 import shutil
@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from assay.errors import IsolationUnavailable, SandboxFault
@@ -17,6 +18,8 @@ from assay.sandboxes.containers.engine import Handle
 from assay.sandboxes.containers.hardening import SOCKET_NAME
 from assay.sandboxes.containers.sources import source_digest
 from assay.sandboxes.warm import Started
+
+log = logging.getLogger(__name__)
 
 _START_DEADLINE_S = 60.0
 _LOOK_EVERY_S = 0.5
@@ -63,8 +66,10 @@ class Container:
         with self._lock:
             if not self._retired:
                 self._retired = True
-                with contextlib.suppress(OSError):  # it has ended already
+                try:
                     wire.send(self._keeper, ["retire"])
+                except OSError:
+                    log.info("container_gone_before_retirement", extra={"container": self.id[:12]})
 
     def has_killed_for_memory(self) -> bool:
         """Whether the container as a whole ran out of memory: attempts may have lost processes through no fault of
@@ -100,21 +105,27 @@ def start_container(create: Callable[[str], Handle]) -> Container:
     """
     with _listening() as (listener, folder):
         handle = create(folder)
-        handle.start()
-        keeper = _accept(listener, handle)
+        try:
+            handle.start()
+            return _greet(_accept(listener, handle), handle)
+        except BaseException:
+            handle.remove()
+            raise
+
+
+def _greet(keeper: socket.socket, handle: Handle) -> Container:
     received = wire.receive(keeper)
     if received is None:
         raise IsolationUnavailable(f"the container {handle.id[:12]} ended at once: {handle.last_words()}")
     _, digest, python = received[0]
     if digest != source_digest():
-        keeper.close()
         raise IsolationUnavailable(
             "the image holds another version of Assay than this worker; build it anew: script/build-image"
         )
     return Container(handle.id, keeper, str(python))
 
 
-@contextlib.contextmanager
+@contextmanager
 def _listening() -> Iterator[tuple[socket.socket, str]]:
     """Listen where only the engine (which runs as root) can look: the outer folder is this user's alone."""
     outer = tempfile.mkdtemp(prefix="assay-container-")

@@ -1,6 +1,6 @@
 """The Docker engine: the only module that knows its SDK. Every failure of either becomes IsolationUnavailable."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any  # the SDK has no types
@@ -63,13 +63,11 @@ class Engine:
         digests = [digest.rpartition("@")[2] for digest in image.attrs.get("RepoDigests") or ()]
         return str(image.id), min(digests, default=str(image.id))
 
-    def create(self, options: Mapping[str, object]) -> "Handle":
-        """Create a container, not yet started."""
-        from docker.types import LogConfig
-
-        log = LogConfig(type=LogConfig.types.JSON, config={"max-size": "1m"})
+    def create(self, document: Mapping[str, object]) -> "Handle":
+        """Create a container, not yet started, from the body of the API's call."""
         with _explained("create a container for jails"):
-            return Handle(self._client.containers.create(**options, log_config=log))
+            made = self._client.api.create_container_from_config(dict(document))
+            return Handle(self._client.containers.get(made["Id"]))
 
     def list(self, label: str) -> list[Listed]:
         """Return every container, running or not, that carries the label."""
@@ -79,14 +77,8 @@ class Engine:
 
     def remove(self, container_id: str) -> None:
         """End and remove a container. Idempotent."""
-        from docker.errors import APIError
-
         with _explained(f"remove the container {container_id[:12]}"):
-            try:
-                self._client.api.remove_container(container_id, force=True, v=True)
-            except APIError as error:
-                if error.status_code not in (404, 409):  # gone, or about to be
-                    raise
+            _remove(self._client.api, container_id)
 
     def close(self) -> None:
         """Give up the connections."""
@@ -122,11 +114,26 @@ class Handle:
                 return False
         return bool(self._container.status in ("created", "running"))
 
+    def remove(self) -> None:
+        """End and remove it. Idempotent."""
+        with _explained("remove a container"):
+            _remove(self._container.client.api, self.id)
+
     def last_words(self) -> str:
         """What it wrote before it ended; call only when it has."""
         with _explained("read what a container wrote"):
             written: bytes = b"".join(self._output or ())
         return written[-_KEPT_OUTPUT:].decode(errors="replace").strip()
+
+
+def _remove(api: Any, container_id: str) -> None:
+    from docker.errors import APIError
+
+    try:
+        api.remove_container(container_id, force=True, v=True)
+    except APIError as error:
+        if error.status_code not in (404, 409):  # gone, or about to be
+            raise
 
 
 def connect() -> Engine:
@@ -147,13 +154,12 @@ def _explained(what: str) -> Iterator[None]:
 
     try:
         yield
-    except requests.exceptions.RequestException as error:
-        raise IsolationUnavailable(f"cannot {what}: {error}; {_FIX}") from error
     except docker.errors.APIError as error:
         raise IsolationUnavailable(f"cannot {what}: {error.explanation or error}") from error
+    except requests.exceptions.RequestException as error:
+        raise IsolationUnavailable(f"cannot {what}: {error}; {_FIX}") from error
     except docker.errors.DockerException as error:
         raise IsolationUnavailable(f"cannot {what}: {error}; {_FIX}") from error
 
 
 _FIX = "start the engine (systemctl start docker), join its group, or name another one by DOCKER_HOST"
-

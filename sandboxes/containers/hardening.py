@@ -1,4 +1,4 @@
-"""How a container for jails is made: everything that is taken away from it, as options of the Docker SDK."""
+"""How a container for jails is made: everything that is taken away from it, in the words of the engine's API."""
 
 import os
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ SOCKET_FOLDER = "/run/assay"
 """Where the folder with the worker's socket is mounted, read-only."""
 SOCKET_NAME = "worker"
 _USER = "1000:1000"
-_TMP = "rw,nosuid,nodev,noexec,size=16m,nr_inodes=4096,mode=1777"  # interpreters build their roots in it; jails have their own
+# Interpreters build their roots in it; each jail has a temporary file system of its own.
+_TMP = "rw,nosuid,nodev,noexec,size=16m,nr_inodes=4096,mode=1777"
 _PIDS_BESIDE = 256
 _PIDS_PER_SLOT = 1024
 _MEMORY_SHARE = 0.9
@@ -34,45 +35,46 @@ def seccomp_profile() -> str:
     return (files("assay.sandboxes.containers") / "seccomp.json").read_text(encoding="utf-8")
 
 
-def container_options(plan: Plan) -> dict[str, object]:
-    """Return the options for `containers.create`; the mount and log objects are plain API documents."""
+def container_document(plan: Plan) -> dict[str, object]:
+    """Return the body of the engine's "create a container" call."""
     memory_bytes = int(plan.engine_memory_bytes * _MEMORY_SHARE)
     return {
-        "image": plan.image,
-        "entrypoint": ["python", "-P", "-s", "-m", "assay.sandboxes.containers.keeper"],
-        "command": [f"{SOCKET_FOLDER}/{SOCKET_NAME}"],
-        "runtime": plan.runtime,
-        "user": _USER,
-        "working_dir": "/",
-        "hostname": "jail",
-        "labels": dict(plan.labels),
-        "auto_remove": True,
-        "network_mode": "none",
-        "ipc_mode": "private",
-        "read_only": True,
-        "tmpfs": {"/tmp": _TMP},
-        "volumes": {plan.socket_folder: {"bind": SOCKET_FOLDER, "mode": "ro"}},
-        "cap_drop": ["ALL"],
-        "security_opt": _security_options(plan),
-        "pids_limit": _PIDS_BESIDE + _PIDS_PER_SLOT * plan.slots,
-        "mem_limit": memory_bytes,
-        "memswap_limit": memory_bytes,
-        "cpuset_cpus": ",".join(str(core) for core in sorted(plan.cores)),
-        "shm_size": 2**20,
+        "Image": plan.image,
+        "Entrypoint": ["python", "-P", "-s", "-m", "assay.sandboxes.containers.keeper"],
+        "Cmd": [f"{SOCKET_FOLDER}/{SOCKET_NAME}"],
+        "User": _USER,
+        "WorkingDir": "/",
+        "Hostname": "jail",
+        "Labels": dict(plan.labels),
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "HostConfig": {
+            "Runtime": plan.runtime,
+            "AutoRemove": True,
+            "NetworkMode": "none",
+            "IpcMode": "private",
+            "ReadonlyRootfs": True,
+            "Tmpfs": {"/tmp": _TMP},
+            "Mounts": [{"Type": "bind", "Source": plan.socket_folder, "Target": SOCKET_FOLDER, "ReadOnly": True}],
+            "CapDrop": ["ALL"],
+            "SecurityOpt": _security_options(plan),
+            # Docker masks parts of /proc by mounts; under those the kernel refuses the fresh /proc that a jail mounts
+            # for its processes. What they mask is for root alone, which no process in the container can become.
+            "MaskedPaths": [],
+            "ReadonlyPaths": [],
+            "PidsLimit": _PIDS_BESIDE + _PIDS_PER_SLOT * plan.slots,
+            "Memory": memory_bytes,
+            "MemorySwap": memory_bytes,
+            "CpusetCpus": ",".join(str(core) for core in sorted(plan.cores)),
+            "ShmSize": 2**20,
+            "LogConfig": {"Type": "json-file", "Config": {"max-size": "1m"}},
+        },
     }
 
 
 def _security_options(plan: Plan) -> list[str]:
-    options = [
-        "no-new-privileges:true",
-        f"seccomp={seccomp_profile()}",
-        # Docker masks parts of /proc by mounts; under those the kernel refuses the fresh /proc that each jail mounts
-        # for its own processes. What they mask is for root alone, and no process in the container is or can become it.
-        "systempaths=unconfined",
-    ]
-    if plan.apparmor is not None:
-        options.append(f"apparmor={plan.apparmor}")
-    return options
+    options = ["no-new-privileges:true", f"seccomp={seccomp_profile()}"]
+    return options if plan.apparmor is None else [*options, f"apparmor={plan.apparmor}"]
 
 
 def usable_cores() -> frozenset[int]:
