@@ -18,7 +18,8 @@ class Census:
     control_groups: int
     tmpfs_kb: int
     worker_kb: int
-    """Memory of the worker alone; shared pages are divided among those who share them."""
+    """Memory of the worker alone: no pages of files, whose share depends on who else runs the same interpreter; pages
+    shared between processes are divided among these."""
     jails_kb: int
     """Memory of everything below it."""
 
@@ -37,11 +38,6 @@ def take_census(worker: int, elsewhere: Callable[[], Iterable[int]] = tuple) -> 
         worker_kb=_memory_kb(worker),
         jails_kb=sum(_memory_kb(pid) for pid in everyone if pid != worker),
     )
-
-
-def count_processes(worker: int) -> int:
-    """Count `worker` and its descendants."""
-    return len(_descendants(_parents(), {worker}))
 
 
 def _parents() -> dict[int, int]:
@@ -90,10 +86,8 @@ def _tmpfs_kb(pid: int) -> int:
 
 
 def _memory_kb(pid: int) -> int:
-    for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
-        if line.startswith(b"Pss:"):
-            return int(line.split()[1])
-    return 0
+    lines = _read(f"/proc/{pid}/smaps_rollup").splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith((b"Pss_Anon:", b"Pss_Shmem:")))
 
 
 def _listed(path: str) -> list[str]:

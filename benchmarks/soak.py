@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any  # Any: tasks are JSON documents
 
-from census import Census, count_processes, take_census
+from census import Census, take_census
 
 from assay.outcomes import Outcome
 from assay.sandboxes.backends import open_pool
@@ -32,6 +32,8 @@ from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.registry import Registry
 
 PARTS = 10
+_LEAST_ROUNDS = 2
+_MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ class Soak:
         self._pool = pool
         self._evaluator = Evaluator(registry, pool)
         self._tasks = {kind.name: self._parse(kind) for kind in KINDS}
+        self._full = 0  # processes when every jail is there
         self.unexpected: Counter[tuple[str, str]] = Counter()
 
     def run(self, kinds: Sequence[Kind]) -> None:
@@ -124,21 +127,28 @@ class Soak:
                     self.unexpected[kind.name, verdict] += 1
 
     def rest(self) -> Census:
-        """Have every jail made in every slot, and count."""
-        with ExitStack() as lent:
-            for slot in [lent.enter_context(self._pool.slot()) for _ in range(self._pool.size)]:
-                self._fill(slot)
-                held = -1
-                while (now := count_processes(os.getpid())) != held:  # a jail may have been due for replacement
-                    held = now
-                    self._fill(slot)
-        return take_census(os.getpid())
+        """Have every jail made in every slot, and count.
 
-    def _fill(self, slot: Slot) -> None:
-        for kind in _AT_REST:
-            task = self._tasks[kind.name]
-            self._registry.get(task.verifier).judge(task, kind.completion, slot)
-            slot.clear()
+        A jail may be due for replacement, and a busy machine may have cost a slot its resident: the fullest of some
+        rounds counts.
+        """
+        censuses = []
+        with ExitStack() as lent:
+            slots = [lent.enter_context(self._pool.slot()) for _ in range(self._pool.size)]
+            while len(censuses) < _LEAST_ROUNDS or (
+                censuses[-1].processes < self._full and len(censuses) < _MOST_ROUNDS
+            ):
+                self._fill(slots)
+                censuses.append(take_census(os.getpid()))
+                self._full = max(self._full, censuses[-1].processes)
+        return max(censuses, key=lambda census: census.processes)
+
+    def _fill(self, slots: Sequence[Slot]) -> None:
+        for slot in slots:
+            for kind in _AT_REST:
+                task = self._tasks[kind.name]
+                self._registry.get(task.verifier).judge(task, kind.completion, slot)
+                slot.clear()
 
     def _judge(self, kind: Kind) -> Outcome:
         return self._evaluator.evaluate(self._tasks[kind.name], kind.completion).verdict.outcome
