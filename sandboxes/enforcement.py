@@ -62,6 +62,27 @@ _IN_NAMESPACES: Mapping[str, Entry] = {
     "files": Enforced("the inodes of the child's tmpfs", _OWN_ERROR),
 }
 
+_IN_CONTAINERS: Mapping[str, Entry] = {
+    **_IN_NAMESPACES,
+    "cpu_s": _ANYWHERE["cpu_s"],
+    "memory_mb": Enforced(
+        f"{_LOOKS}, shared pages counted once; behind them the container's own limit, after which attempts start over",
+        "`memory_exceeded`",
+    ),
+}
+
+_BEHIND_A_FENCE: Mapping[str, Entry] = {
+    **_ANYWHERE,
+    "processes": Enforced(
+        "`RLIMIT_NPROC` of a user id that is the child's alone, or, where the worker is not root, the host's looks",
+        f"{_OWN_ERROR}, or its end: `runtime_error`",
+    ),
+    "disk_mb": Enforced(
+        "the host's looks at the attempt's folder; `RLIMIT_FSIZE` for single files", "its end: `runtime_error`"
+    ),
+    "files": Enforced("the host's looks at the attempt's folder", "its end: `runtime_error`"),
+}
+
 _WITHOUT: Mapping[str, Entry] = {
     **_ANYWHERE,
     "processes": Refused("it shares its user id with the worker's other processes"),
@@ -70,16 +91,16 @@ _WITHOUT: Mapping[str, Entry] = {
 }
 
 _UNDER_GVISOR: Mapping[str, Entry] = {
-    **_IN_NAMESPACES,
+    **_IN_CONTAINERS,
     "processes": Refused("not shown to hold under gVisor"),
     "files": Refused("gVisor's tmpfs counts no inodes (google/gvisor#13172)"),
 }
 
 TABLE: Mapping[str, Mapping[str, Entry]] = {
     Level.INSECURE: _WITHOUT,
-    Level.LANDLOCK: _WITHOUT,
+    Level.LANDLOCK: _BEHIND_A_FENCE,
     Level.NAMESPACES: _IN_NAMESPACES,
-    Level.DOCKER: _IN_NAMESPACES,
+    Level.DOCKER: _IN_CONTAINERS,
     Level.DOCKER_RUNSC: _UNDER_GVISOR,
 }
 """Every field of `limits` at every `Level`."""
