@@ -45,11 +45,12 @@ def images() -> Mapping[str, str]:
     """The variables that name the images to use, each of which is here."""
     if not _works(["docker", "version"]):
         _lack("no Docker engine answers")
-    if not _has_image("assay-jail"):
-        _lack("there is no image assay-jail: run script/build-image")
+    jail = os.environ.get("ASSAY_DOCKER_IMAGE", "assay-jail")
+    if not _has_image(jail):
+        _lack(f"there is no image {jail}: run script/build-image")
     for redis in (os.environ.get("REDIS_IMAGE", ""), "assay-redis:bookworm", "redis:7-alpine"):
         if redis and _has_image(redis):
-            return {"ASSAY_DOCKER_IMAGE": "assay-jail", "REDIS_IMAGE": redis}
+            return {"ASSAY_DOCKER_IMAGE": jail, "REDIS_IMAGE": redis}
     _lack("there is no image of Redis: run script/redis-image, or pull redis:7-alpine")
     return {}
 

@@ -86,6 +86,16 @@ def taken_down(project: Project) -> Iterator[Project]:
         project.down()
 
 
+@contextmanager
+def started(arguments: Sequence[str]) -> Iterator[str]:
+    """Run a container for the duration of the block; gives its id."""
+    container = output(["docker", "run", "--detach", *arguments]).strip()
+    try:
+        yield container
+    finally:
+        output(["docker", "rm", "--force", container])
+
+
 def inspect(container: str) -> Any:
     """All that the engine knows of a container."""
     return json.loads(output(["docker", "inspect", container]))[0]

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any  # Any: documents as YAML gives them
 
 import pytest
-import yaml
+from compose_files import MAIN, ROOTLESS, load, rootless_worker
 from projects import KEY, ROOT, output
 
 from assay.sandboxes.cgroup import Controllers, find_controllers
 from assay.settings import Settings
 
-MAIN = ROOT / "docker-compose.yml"
-ROOTLESS = ROOT / "deploy" / "compose-rootless.yml"
 SERVICES = ("api", "worker", "redis")
 # Service keys with one meaning in docker-compose 1.29 without `version`, and in the Compose Specification.
 COMMON_KEYS = {
@@ -26,37 +24,6 @@ COMMON_KEYS = {
     *("mem_limit", "cpus", "pids_limit", "environment", "volumes", "ports", "networks", "depends_on", "healthcheck"),
     *("restart", "stop_grace_period", "logging"),
 }  # fmt: skip
-
-
-class _Reset:
-    """What `!reset` leaves of a key."""
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML with the tags of Compose v2."""
-
-
-_Loader.add_constructor("!reset", lambda loader, node: _Reset())  # noqa: ARG005 - the signature is YAML's
-
-
-def load(path: Path) -> Any:
-    """The document in a file."""
-    return yaml.load(path.read_text(encoding="utf-8"), _Loader)
-
-
-def rootless_worker() -> dict[str, Any]:
-    """The worker as Compose v2 merges it: lists are appended, commands and plain values replaced, `!reset` removes."""
-    worker = dict(load(MAIN)["services"]["worker"])
-    for key, value in load(ROOTLESS)["services"]["worker"].items():
-        if isinstance(value, _Reset):
-            del worker[key]
-        elif key == "healthcheck":
-            worker[key] = {**worker[key], **value}
-        elif isinstance(value, list) and key != "entrypoint":
-            worker[key] = [*worker[key], *value]
-        else:
-            worker[key] = value
-    return worker
 
 
 def services() -> Iterator[tuple[str, Mapping[str, Any]]]:
