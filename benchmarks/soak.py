@@ -9,6 +9,8 @@ the first tenth to the end beyond 5 %, or an outcome that is not the program's o
 """
 
 import argparse
+import ctypes
+import gc
 import os
 import sys
 import time
@@ -139,6 +141,8 @@ class Soak:
                 censuses[-1].processes < self._full and len(censuses) < _MOST_ROUNDS
             ):
                 self._fill(slots)
+                gc.collect()
+                ctypes.CDLL(None).malloc_trim(0)  # what the allocator keeps of an earlier burst of output is no growth
                 censuses.append(take_census(os.getpid()))
                 self._full = max(self._full, censuses[-1].processes)
         return max(censuses, key=lambda census: census.processes)
