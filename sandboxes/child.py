@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any  # fork hooks are callables of any kind
 
 from assay.sandboxes import syscalls, wire
+from assay.sandboxes.fence import Fence, enter, process_limit
 from assay.sandboxes.payload import read_payload
 from assay.sandboxes.seccomp import Filters
 from assay.sandboxes.syscalls import MountFlag, Namespace
@@ -40,6 +41,10 @@ class Confinement:
     fork_hooks: tuple[Mapping[str, Any], ...] = ()
     """What modules asked to have called around forks; see `zygote.import_warm`."""
     rebinds: tuple[tuple[str, str], ...] = ()
+    proc_fd: int = -1
+    """The host's own /proc, where it can be written: the one that children see cannot."""
+    fence: Fence | None = None
+    """What stands in for namespaces where there are none."""
 
 
 def run_child(order: Order, control_fd: int, fds: Sequence[int], confinement: Confinement) -> int:
@@ -86,8 +91,13 @@ def _enter(order: Order, confinement: Confinement) -> None:
     if confinement.filters is None:
         _set_limits(order, processes=None)
         return
+    if confinement.fence is not None:
+        enter(confinement.fence)
+        _set_limits(order, processes=process_limit(confinement.fence, order.processes))
+        return
     syscalls.unshare(_NAMESPACES_NET if order.network else _NAMESPACES)
     _mount_private_folder(order, confinement)
+    _offer_to_the_kernel(confinement.proc_fd)
     if order.network:
         syscalls.bring_loopback_up()
     shared_user = os.getuid() == USER_ID  # an ordinary user's jail has one user id, and its host counts too
@@ -95,6 +105,14 @@ def _enter(order: Order, confinement: Confinement) -> None:
     os.mkdir(WORK_FOLDER)
     os.chdir(WORK_FOLDER)
     _set_limits(order, processes=order.processes + 1 if shared_user else order.processes)
+
+
+def _offer_to_the_kernel(proc_fd: int) -> None:
+    """Be what the kernel ends first when memory runs out in this jail, before the host, whatever is small or large."""
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # its own /proc files need it
+    score = os.open("self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc_fd)
+    os.write(score, b"1000")
+    os.close(score)
 
 
 def _drop_privileges() -> None:

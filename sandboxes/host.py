@@ -2,11 +2,12 @@
 
 It lives in its own user, mount, pid, network, ipc and uts namespaces; every child enters its own mount, ipc and uts
 namespace (and network, where asked for). The host is process 1 of the pid namespace, so a child is an
-ordinary process (signals to itself work), every orphan becomes the host's, and one `kill(-1)` ends a whole tree. It
-never reads what a child is given or writes, so nothing of one attempt is in its memory when it forks the next. When
-the worker is gone, so is it.
+ordinary process (signals to itself work), every orphan becomes the host's, and one `kill(-1)` ends a whole tree.
+Where no namespaces are to be had, `fence` and `trees` say what stands in for them. A host never reads what a child is
+given or writes, so nothing of one attempt is in its memory when it forks the next. When the worker is gone, so is it.
 """
 
+import fcntl
 import os
 import resource
 import select
@@ -14,19 +15,20 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from assay.sandboxes import syscalls, wire
 from assay.sandboxes.child import USER_ID, Confinement, run_child
-from assay.sandboxes.procfs import sample_tree
+from assay.sandboxes.fence import settle_host
 from assay.sandboxes.seccomp import Filters
+from assay.sandboxes.trees import FencedTree, NamespaceTree, PlainTree, Tree
 from assay.sandboxes.wire import Order
 
-_FIRST_CHILD_PID = 1  # what `ns_last_pid` is set back to: process numbers tell nothing of earlier children
 _FIRST_LOOK_S = 0.03
 _LOOK_EVERY_S = 0.05
 _DESCRIPTORS = 256
+_OUT_OF_THE_WAY = 250  # descriptors of ours from here on: a child's own are put below
 _STACK_BYTES = 8 * 2**20
 _LAST_CAPABILITY = 63
 _SECUREBITS_LOCKED = 0b101111  # no root privileges by uid 0, no fix-ups, both locked; keep-caps off and locked
@@ -47,10 +49,9 @@ class _Running:
 class Host:
     """Serves one control socket until its peer is gone."""
 
-    def __init__(self, control: socket.socket, confinement: Confinement) -> None:
+    def __init__(self, control: socket.socket, tree: Tree) -> None:
         self._control = control
-        self._confinement = confinement
-        self._isolated = confinement.filters is not None
+        self._tree = tree
         self._running: _Running | None = None
         self._poll = select.poll()
 
@@ -69,7 +70,9 @@ class Host:
                     break
             elif running is not None:
                 self._look(running)
-        self._kill()
+        if self._running is not None:
+            self._kill()
+            self._tree.close()
 
     def _obey(self) -> bool:
         received = wire.receive(self._control)
@@ -91,39 +94,37 @@ class Host:
             wire.send(self._control, ["fault", order.serial, "a child is still running"])
             return
         try:
+            confinement = self._tree.open(order)
             pid = os.fork()
         except OSError as error:
             wire.send(self._control, ["fault", order.serial, str(error)])
             return
         if pid == 0:
-            self._become_child(order, fds)
+            self._become_child(order, fds, confinement)
         self._running = _Running(order, pid, os.pidfd_open(pid), time.monotonic() + _FIRST_LOOK_S)
         self._poll.register(self._running.pidfd, select.POLLIN)
 
-    def _become_child(self, order: Order, fds: list[int]) -> NoReturn:
+    def _become_child(self, order: Order, fds: list[int], confinement: Confinement) -> NoReturn:
         code = 255
         try:
-            code = run_child(order, self._control.fileno(), fds, self._confinement)
+            code = run_child(order, self._control.fileno(), fds, confinement)
         finally:
             os._exit(code)
 
     def _kill(self) -> None:
         """End every process of the child's tree; their ends are then seen as usual."""
-        if self._running is None:
-            return
-        if self._isolated:
-            _signal(-1)
-        else:
-            _signal(-self._running.pid)
-            _signal(self._running.pid)
+        if self._running is not None:
+            self._tree.kill(self._running.pid)
 
     def _look(self, running: _Running) -> None:
         """Sample the child's tree, enforce its memory limit and tell the worker."""
         running.next_look = time.monotonic() + _LOOK_EVERY_S
-        seen = sample_tree(None if self._isolated else running.pid, memory_limit_mb=running.order.memory_mb)
+        seen = self._tree.sample(running.order, running.pid)
         running.peak_mb = max(running.peak_mb, seen.memory_mb)
         if seen.memory_mb > running.order.memory_mb:
             running.over_memory = True
+            self._kill()
+        elif self._tree.passes_limits(running.order, seen):
             self._kill()
         wire.send(self._control, ["usage", running.order.serial, seen.cpu_s, running.peak_mb, seen.starved_s])
 
@@ -134,7 +135,7 @@ class Host:
         os.close(running.pidfd)
         self._running = None
         cpu_s = used.ru_utime + used.ru_stime
-        cpu_s += _end_namespace() if self._isolated else _end_orphans()
+        cpu_s += self._tree.end()
         peak_mb = max(running.peak_mb, used.ru_maxrss / 1024)
         code = os.waitstatus_to_exitcode(status)
         # Killed by the kernel while it was over its limit, before we looked: its own doing.
@@ -142,55 +143,10 @@ class Host:
         wire.send(self._control, ["exit", running.order.serial, code, cpu_s, peak_mb, over_memory])
 
 
-def _signal(target: int) -> None:
-    try:
-        os.kill(target, signal.SIGKILL)
-    except ProcessLookupError:
-        return  # nothing is left to end
-
-
-def _end_namespace() -> float:
-    """Kill and reap every other process of this pid namespace; returns the CPU seconds they had used."""
-    _signal(-1)
-    cpu_s = _reap_all()
-    with open("/proc/sys/kernel/ns_last_pid", "w") as file:
-        file.write(str(_FIRST_CHILD_PID))
-    return cpu_s
-
-
-def _end_orphans() -> float:
-    """Without a pid namespace, what the child left behind has become ours: kill and reap it."""
-    cpu_s = 0.0
-    while orphans := [
-        pid for name in os.listdir("/proc") if name.isdigit() and _parent_of(pid := int(name)) == os.getpid()
-    ]:
-        for pid in orphans:
-            _signal(pid)
-        cpu_s += _reap_all()
-    return cpu_s
-
-
-def _reap_all() -> float:
-    cpu_s = 0.0
-    while True:
-        try:
-            _, _, used = os.wait4(-1, 0)
-        except ChildProcessError:
-            return cpu_s
-        cpu_s += used.ru_utime + used.ru_stime
-
-
-def _parent_of(pid: int) -> int | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])
-    except OSError:
-        return None
-
-
 def host_main(control_fd: int, confinement: Confinement) -> int:
     """Body of a new host process: settle into its namespaces, then serve."""
-    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    if confinement.fence is None:  # inside a fence, the host itself is all that ends what its child started
+        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.dup2(control_fd, 3)
@@ -199,14 +155,11 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
     syscalls.name_process("assay-host")
     try:
         _set_limits()
-        if confinement.filters is not None:
-            _settle(confinement.filters)
-        else:
-            syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+        tree = _settle(confinement)
         sys.argv[:] = [""]
         sys.orig_argv[:] = [sys.executable]
         wire.send(control, ["ready"])
-        Host(control, confinement).serve()
+        Host(control, tree).serve()
     except OSError as error:
         wire.send(control, ["broken", str(error)])
         return 1
@@ -223,16 +176,37 @@ def _set_limits() -> None:
     set_limit(resource.RLIMIT_MSGQUEUE, (0, 0))
 
 
-def _settle(filters: Filters) -> None:
+def _settle(confinement: Confinement) -> Tree:
+    """Close around the host what its children are to share; return what is to become of them."""
+    if confinement.filters is None:
+        syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
+        return PlainTree(confinement)
+    if confinement.fence is not None:
+        settled = settle_host(confinement.fence)
+        syscalls.install_filter(confinement.filters.host)
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+        return FencedTree(confinement, settled)
+    return NamespaceTree(replace(confinement, proc_fd=_settle_namespaces(confinement.filters)))
+
+
+def _settle_namespaces(filters: Filters) -> int:
+    """Close the jail around the host; return its own /proc, on which a read-only one for its children lies."""
     if os.getuid() != USER_ID:  # the worker is root: the host has a user id that its children do not share
         os.setresgid(0, 0, 0)
         os.setresuid(0, 0, 0)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # cleared by the change of user; its own /proc files need it
     hard = syscalls.MountFlag.NOSUID | syscalls.MountFlag.NODEV | syscalls.MountFlag.NOEXEC
     syscalls.mount("proc", "/proc", "proc", hard, "hidepid=2")
+    opened = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    proc_fd = fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY)
+    os.close(opened)
+    syscalls.mount("/proc", "/proc", "", syscalls.MountFlag.BIND)
+    read_only = syscalls.MountFlag.REMOUNT | syscalls.MountFlag.BIND | syscalls.MountFlag.RDONLY | hard
+    syscalls.mount("none", "/proc", "", read_only)
     syscalls.sethostname("jail")
-    with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("500")  # the kernel, if it must, ends children (the largest of them) and no one else's process
+    score = os.open("self/oom_score_adj", os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc_fd)
+    os.write(score, b"500")  # the kernel, if it must, ends what is in jails, and their children (1000) first
+    os.close(score)
     for capability in range(_LAST_CAPABILITY + 1):
         try:
             syscalls.prctl(syscalls.PR_CAPBSET_DROP, capability)
@@ -242,3 +216,4 @@ def _settle(filters: Filters) -> None:
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
     syscalls.install_filter(filters.host)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)  # children may not look into it, whatever user id it has
+    return proc_fd

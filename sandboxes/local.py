@@ -1,4 +1,4 @@
-"""The `local` backend: jails on this machine, made of namespaces, a system-call filter, limits and control groups."""
+"""The `local` backend: jails on this machine, of namespaces or fences, filters, limits and control groups."""
 
 from functools import partial
 
@@ -6,11 +6,15 @@ from assay.levels import Level
 from assay.sandboxes import cgroup
 from assay.sandboxes.jails import Backend
 from assay.sandboxes.warm import spawn
+from assay.sandboxes.workfolder import open_worker_folder
 from assay.settings import numeric_tuning
 
 
 def local_backend(level: Level) -> Backend:
-    """Return this machine as a place for jails of that level; groups that dead workers left are removed."""
+    """Return this machine as a place for jails of that level; what dead workers left is removed."""
     controllers = cgroup.find_controllers()
     cgroup.sweep(controllers)
+    if level is Level.LANDLOCK:
+        folder = open_worker_folder()
+        return Backend(level, partial(spawn, numeric_tuning(), folder.path), controllers, folder.close)
     return Backend(level, partial(spawn, numeric_tuning()), controllers)

@@ -1,20 +1,34 @@
 """What /proc says about a process tree: CPU time, resident memory, and time spent waiting for a core."""
 
 import os
-from collections.abc import Iterator
+import stat as modes
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
-_TICKS = os.sysconf("SC_CLK_TCK")
-_PAGE_MB = os.sysconf("SC_PAGE_SIZE") / 2**20
+
+@cache
+def _ticks() -> int:
+    return os.sysconf("SC_CLK_TCK")
+
+
+@cache
+def _page_mb() -> float:
+    return os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One look at a tree: CPU seconds so far, resident MB (shared pages counted once), worst wait for a core."""
+    """One look at a tree: CPU seconds so far, resident MB (shared pages counted once), worst wait for a core.
+
+    And how many threads it has, in which processes.
+    """
 
     cpu_s: float
     memory_mb: float
     starved_s: float
+    threads: int = 0
+    pids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -22,24 +36,64 @@ class _Stat:
     pid: int
     parent: int
     cpu_s: float
+    threads: int
     resident_mb: float
 
 
 def sample_tree(root: int | None, *, memory_limit_mb: float) -> Sample:
-    """Look at `root` and its descendants, or (None) at every process this one sees but itself.
+    """Look at `root` and its descendants, or (None) at every process this one sees; never at this one itself.
 
     Resident memory is added up; only if that passes the limit are shared pages counted once (it costs more).
     """
     stats = {stat.pid: stat for stat in _all_stats()}
-    if root is None:
-        members = [stat for stat in stats.values() if stat.pid != os.getpid()]
-    else:
-        members = [stat for stat in stats.values() if _descends(stat, root, stats)]
+    members = [
+        stat for stat in stats.values() if stat.pid != os.getpid() and (root is None or _descends(stat, root, stats))
+    ]
     memory_mb = sum(stat.resident_mb for stat in members)
     if memory_mb > memory_limit_mb:
         memory_mb = sum(_proportional_mb(stat) for stat in members)
     starved_s = max((_starved_s(stat.pid) for stat in members), default=0.0)
-    return Sample(sum(stat.cpu_s for stat in members), memory_mb, starved_s)
+    return Sample(
+        sum(stat.cpu_s for stat in members),
+        memory_mb,
+        starved_s,
+        sum(stat.threads for stat in members),
+        tuple(stat.pid for stat in members),
+    )
+
+
+def children_of(parent: int) -> list[int]:
+    """Return the processes whose parent that is."""
+    return [stat.pid for stat in _all_stats() if stat.parent == parent]
+
+
+def threads_of(user: int) -> int:
+    """Return how many threads that user's processes have."""
+    threads = 0
+    for stat in _all_stats():
+        try:
+            threads += stat.threads if os.stat(f"/proc/{stat.pid}").st_uid == user else 0
+        except OSError:
+            continue  # it ended between two looks
+    return threads
+
+
+def unlinked_bytes(pids: Iterable[int]) -> int:
+    """Return the space of files without a name that these processes hold open; of those it may look into."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        try:
+            names = os.listdir(f"/proc/{pid}/fd")
+        except OSError:
+            continue  # it ended, or is not for this process to look into
+        for name in names:
+            try:
+                status = os.stat(f"/proc/{pid}/fd/{name}")
+            except OSError:
+                continue  # closed between two looks
+            if modes.S_ISREG(status.st_mode) and status.st_nlink == 0:
+                found[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(found.values())
 
 
 def _all_stats() -> Iterator[_Stat]:
@@ -53,9 +107,9 @@ def _read_stat(pid: int) -> _Stat | None:
     if not text:
         return None
     fields = text.rpartition(b")")[2].split()
-    # After the command: state ppid ... utime(11) stime(12) cutime(13) cstime(14) ... rss(21)
+    # After the command: state ppid ... utime(11) stime(12) cutime(13) cstime(14) ... threads(17) ... rss(21)
     ticks = sum(int(fields[index]) for index in (11, 12, 13, 14))
-    return _Stat(pid, int(fields[1]), ticks / _TICKS, int(fields[21]) * _PAGE_MB)
+    return _Stat(pid, int(fields[1]), ticks / _ticks(), int(fields[17]), int(fields[21]) * _page_mb())
 
 
 def _descends(stat: _Stat, root: int, stats: dict[int, _Stat]) -> bool:

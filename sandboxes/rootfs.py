@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from assay.sandboxes import syscalls
 from assay.sandboxes.syscalls import MountFlag
 
-_SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
-_DEVICES = ("null", "zero", "full", "random", "urandom")
+SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
+"""What programs need of a system, beside the interpreter."""
+DEVICES = ("null", "zero", "full", "random", "urandom")
+"""The devices that attempts get, all of them harmless."""
 _FILES = {
     "etc/passwd": "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\nuser:x:1000:1000:user:/tmp:/bin/sh\n",
     "etc/group": "root:x:0:\nuser:x:1000:\n",
@@ -43,7 +45,7 @@ def interpreter_folders(modules: Iterable[str]) -> tuple[str, ...]:
     folders = sorted({os.path.abspath(folder) for folder in wanted if os.path.isdir(folder)}, key=len)
     outermost: list[str] = []
     for folder in folders:
-        if not any(folder == outer or folder.startswith(outer + "/") for outer in (*outermost, *_SYSTEM)):
+        if not any(folder == outer or folder.startswith(outer + "/") for outer in (*outermost, *SYSTEM)):
             outermost.append(folder)
     return tuple(outermost)
 
@@ -57,13 +59,13 @@ def enter_new_root(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
     root = f"/tmp/assay-root-{os.urandom(8).hex()}"
     os.mkdir(root, 0o700)
     syscalls.mount("tmpfs", root, "tmpfs", MountFlag.NOSUID, "mode=755,size=1m")
-    for path in (*_SYSTEM, *folders):
+    for path in (*SYSTEM, *folders):
         _bind(root, path)
     hidden = tuple((f"/interpreter/{n}", path) for n, path in enumerate(folders) if path.startswith("/tmp/"))
     for source, path in hidden:
         os.makedirs(root + source)
         _bind_at(path, root + source, read_only=True)
-    for name in _DEVICES:
+    for name in DEVICES:
         _bind(root, f"/dev/{name}", read_only=False)
     for name in ("proc", "tmp", "old", "var"):
         os.makedirs(f"{root}/{name}", exist_ok=True)

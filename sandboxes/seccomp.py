@@ -9,6 +9,11 @@ four families, `ioctl` may not type into a terminal, limits and affinity can be 
 ordinary user's jail has one user id, which its host shares), and changes of priority and scheduling are said to work
 but do nothing: a child that starves itself would buy wall time. SysV shared memory, queues and semaphores and anonymous
 files are refused because, unmapped, their memory belongs to no process: only a control group would count it.
+
+A jail without namespaces (`landlock`) shares the machine's names with everybody, so its filters refuse every call that
+reaches something by such a name: sockets of every kind but connected pairs, queues, memory segments, watches of files.
+Where it shares the worker's user id too, changes of files' attributes are said to work but do nothing: the kernel would
+let an owner change them anywhere.
 """
 
 import os
@@ -28,6 +33,8 @@ _X32_BIT = 0x40000000
 _NAMESPACE_BITS = 0x7E020000 | 0x00000080  # every CLONE_NEW*, CLONE_NEWTIME included
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (getaddrinfo asks it)
 _LOCAL_FAMILIES = (1,)
+_PAIR_TYPES = tuple(kind | flags for kind in (1, 5) for flags in (0, 0x800, 0x80000, 0x80800))
+"""Streams and packets, with SOCK_NONBLOCK and SOCK_CLOEXEC: unlike datagrams, they have one peer for good."""
 _CLOSING = ("mount", "unshare")  # the calls that close a jail
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 
@@ -46,12 +53,17 @@ class Machine:
     ioctl: int = 0
     self_only: dict[str, int] = field(default_factory=dict)
     pretend: dict[str, int] = field(default_factory=dict)
+    by_name: dict[str, int] = field(default_factory=dict)
+    """Calls that reach what lies outside a jail without namespaces, by a name that all processes share."""
+    attributes: dict[str, int] = field(default_factory=dict)
+    """Calls that change the attributes of files."""
 
 
 _NEW_KILL = {
     "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
     "mount_setattr": 442,
 }  # fmt: skip
+_NEW_ATTRIBUTES = {"fchmodat2": 452, "setxattrat": 463, "removexattrat": 466, "file_setattr": 469}
 _NEW_REFUSE = {
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "pidfd_getfd": 438,
     "process_madvise": 440, "quotactl_fd": 443, "memfd_secret": 447, "process_mrelease": 448,
@@ -78,6 +90,16 @@ MACHINES = {
         clone=56, socket=41, socketpair=53, ioctl=16,
         self_only={"prlimit64": 302, "sched_setaffinity": 203},
         pretend={"setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "sched_setattr": 314},
+        by_name={
+            "connect": 42, "bind": 49, "listen": 50, "mq_open": 240, "mq_unlink": 241, "shmat": 30, "shmctl": 31,
+            "semop": 65, "semctl": 66, "semtimedop": 220, "msgsnd": 69, "msgrcv": 70, "msgctl": 71,
+            "inotify_init": 253, "inotify_init1": 294,
+        },
+        attributes={
+            "chmod": 90, "fchmod": 91, "fchmodat": 268, "chown": 92, "fchown": 93, "lchown": 94, "fchownat": 260,
+            "utime": 132, "utimes": 235, "futimesat": 261, "utimensat": 280, "setxattr": 188, "lsetxattr": 189,
+            "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198, "fremovexattr": 199, **_NEW_ATTRIBUTES,
+        },
     ),
     "aarch64": Machine(
         audit_arch=0xC00000B7,
@@ -99,6 +121,15 @@ MACHINES = {
         clone=220, socket=198, socketpair=199, ioctl=29,
         self_only={"prlimit64": 261, "sched_setaffinity": 122},
         pretend={"setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119, "sched_setattr": 274},
+        by_name={
+            "connect": 203, "bind": 200, "listen": 201, "mq_open": 180, "mq_unlink": 181, "shmctl": 195, "shmat": 196,
+            "semctl": 191, "semtimedop": 192, "semop": 193, "msgctl": 187, "msgrcv": 188, "msgsnd": 189,
+            "inotify_init1": 26,
+        },
+        attributes={
+            "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "utimensat": 88, "setxattr": 5, "lsetxattr": 6,
+            "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16, **_NEW_ATTRIBUTES,
+        },
     ),
 }  # fmt: skip
 """Known architectures by `os.uname().machine`."""
@@ -120,6 +151,15 @@ def build_host_filter(machine: Machine) -> bytes:
         code += _inspect(number, _OFFSET_ARG0, _only((0,), _EPERM))
     code += _answer(sorted(machine.pretend.values()), _PRETEND)
     return b"".join([*code, _op(_RETURN, _ALLOW)])
+
+
+def build_fenced_host_filter(machine: Machine) -> bytes:
+    """Assemble what holds for hosts, and their children, in jails without namespaces."""
+    refused = _answer(sorted(machine.by_name.values()), _EPERM)
+    refused += _answer([machine.socket], _EAFNOSUPPORT)
+    refused += _inspect(machine.socketpair, _OFFSET_ARG0, _only(_LOCAL_FAMILIES, _EAFNOSUPPORT))
+    refused += _inspect(machine.socketpair, _OFFSET_ARG1, _only(_PAIR_TYPES, _EAFNOSUPPORT))
+    return b"".join([*_prologue(machine), *refused]) + build_host_filter(machine)
 
 
 def build_child_filter(machine: Machine, *, internet: bool) -> bytes:
@@ -149,6 +189,21 @@ def filters_for_this_machine() -> Filters:
         build_child_filter(machine, internet=False),
         build_child_filter(machine, internet=True),
     )
+
+
+def build_fenced_child_filter(machine: Machine, *, own_user: bool) -> bytes:
+    """Assemble the rest for their children; `own_user` says that no one else has the child's user id."""
+    code = _prologue(machine)
+    code += _answer([machine.kill[name] for name in _CLOSING], _KILL)
+    code += [] if own_user else _answer(sorted(machine.attributes.values()), _PRETEND)
+    return b"".join([*code, _op(_RETURN, _ALLOW)])
+
+
+def fenced_filters_for_this_machine(*, own_user: bool) -> Filters:
+    """Assemble the filters of jails without namespaces. Raises KeyError if the architecture is not known."""
+    machine = MACHINES[os.uname().machine]
+    child = build_fenced_child_filter(machine, own_user=own_user)
+    return Filters(build_fenced_host_filter(machine), child, child)
 
 
 def _prologue(machine: Machine) -> list[bytes]:

@@ -1,22 +1,24 @@
-"""The Linux system calls that Python does not offer, by ctypes: namespaces, mounts, capabilities, seccomp, clone.
+"""The Linux system calls that Python does not offer, by ctypes: namespaces, mounts, capabilities, filters, clone.
 
-Every function raises OSError with the call's name. Numbers are those of x86-64 and AArch64.
+Every function raises OSError with the call's name. Numbers are those of x86-64 and AArch64. Importing this module
+works on every system, so that other systems can be told why they will not do.
 """
 
 import ctypes
-import fcntl
 import os
+import platform
 import socket
 import struct
 from collections.abc import Callable
 from enum import IntFlag
+from functools import cache
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_python = ctypes.PyDLL(None)  # keeps the interpreter lock: needed around fork
-
+_NEW = {
+    "close_range": 436, "landlock_create_ruleset": 444, "landlock_add_rule": 445, "landlock_restrict_self": 446,
+}  # fmt: skip
 _NUMBERS = {
-    "x86_64": {"clone": 56, "pivot_root": 155, "seccomp": 317, "capset": 126, "close_range": 436},
-    "aarch64": {"clone": 220, "pivot_root": 41, "seccomp": 277, "capset": 91, "close_range": 436},
+    "x86_64": {"clone": 56, "pivot_root": 155, "seccomp": 317, "capset": 126, **_NEW},
+    "aarch64": {"clone": 220, "pivot_root": 41, "seccomp": 277, "capset": 91, **_NEW},
 }
 
 
@@ -57,7 +59,12 @@ _SIGCHLD = 17
 
 def supported_machine() -> bool:
     """Whether the system-call numbers of this machine's architecture are known here."""
-    return os.uname().machine in _NUMBERS
+    return platform.machine() in _NUMBERS
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def clone(flags: Namespace, child: Callable[[], int]) -> int:
@@ -66,17 +73,18 @@ def clone(flags: Namespace, child: Callable[[], int]) -> int:
     Returns the child's process id. Python's own before/after-fork work is done around the raw call.
     """
     number = _NUMBERS[os.uname().machine]["clone"]
-    _python.PyOS_BeforeFork()
-    pid = int(_libc.syscall(number, ctypes.c_ulong(int(flags) | _SIGCHLD), None, None, None, None))
+    libc, python = _libc(), ctypes.PyDLL(None)  # PyDLL keeps the interpreter lock: needed around fork
+    python.PyOS_BeforeFork()
+    pid = int(libc.syscall(number, ctypes.c_ulong(int(flags) | _SIGCHLD), None, None, None, None))
     errno = ctypes.get_errno()
     if pid == 0:
-        _python.PyOS_AfterFork_Child()
+        python.PyOS_AfterFork_Child()
         code = 255
         try:
             code = child()
         finally:
             os._exit(code)
-    _python.PyOS_AfterFork_Parent()
+    python.PyOS_AfterFork_Parent()
     if pid < 0:
         raise OSError(errno, f"clone: {os.strerror(errno)}")
     return pid
@@ -84,20 +92,20 @@ def clone(flags: Namespace, child: Callable[[], int]) -> int:
 
 def unshare(namespaces: Namespace) -> None:
     """unshare(2)."""
-    _check("unshare", _libc.unshare(int(namespaces)))
+    _check("unshare", _libc().unshare(int(namespaces)))
 
 
 def mount(source: str, target: str, kind: str, flags: MountFlag, options: str = "") -> None:
     """mount(2)."""
     _check(
         "mount " + target,
-        _libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(int(flags)), options.encode()),
+        _libc().mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(int(flags)), options.encode()),
     )
 
 
 def detach_mount(target: str) -> None:
     """umount2(2) with MNT_DETACH."""
-    _check("umount2 " + target, _libc.umount2(target.encode(), _MNT_DETACH))
+    _check("umount2 " + target, _libc().umount2(target.encode(), _MNT_DETACH))
 
 
 def pivot_root(new: str, old: str) -> None:
@@ -107,28 +115,34 @@ def pivot_root(new: str, old: str) -> None:
 
 def sethostname(name: str) -> None:
     """sethostname(2)."""
-    _check("sethostname", _libc.sethostname(name.encode(), len(name.encode())))
+    _check("sethostname", _libc().sethostname(name.encode(), len(name.encode())))
 
 
 def prctl(option: int, argument: int = 0) -> None:
     """prctl(2) with one argument."""
-    _check(f"prctl {option}", _libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0))
+    _check(f"prctl {option}", _libc().prctl(option, ctypes.c_ulong(argument), 0, 0, 0))
 
 
 def name_process(name: str) -> None:
     """Set the name that `ps` and `top` show, at most 15 bytes."""
-    _check("prctl name", _libc.prctl(15, name.encode()[:15], 0, 0, 0))
+    _check("prctl name", _libc().prctl(15, name.encode()[:15], 0, 0, 0))
 
 
 def clear_ambient_capabilities() -> None:
     """Lower every ambient capability."""
-    _check("prctl ambient", _libc.prctl(PR_CAP_AMBIENT, 4, 0, 0, 0))
+    _check("prctl ambient", _libc().prctl(PR_CAP_AMBIENT, 4, 0, 0, 0))
 
 
 def drop_all_capabilities() -> None:
     """Empty the effective, permitted and inheritable sets."""
+    keep_capabilities(0)
+
+
+def keep_capabilities(mask: int) -> None:
+    """Keep the capabilities in `mask`, by their numbers, effective and permitted; none is inheritable."""
     header = struct.pack("Ii", 0x20080522, 0)
-    _check("capset", _syscall("capset", header, bytes(24)))
+    low, high = mask & 0xFFFFFFFF, mask >> 32
+    _check("capset", _syscall("capset", header, struct.pack("6I", low, low, 0, high, high, 0)))
 
 
 def close_from(first: int) -> None:
@@ -143,17 +157,42 @@ def install_filter(program: bytes) -> None:
     _check("seccomp", _syscall("seccomp", 1, 0, descriptor))
 
 
+def landlock_version() -> int:
+    """Return the version of Landlock's interface that this kernel offers (its "ABI"); 0 means none."""
+    return max(0, _syscall("landlock_create_ruleset", None, ctypes.c_size_t(0), 1))
+
+
+def landlock_create_ruleset(files: int, network: int, scopes: int) -> int:
+    """Return the descriptor of a rule set that governs these rights."""
+    attributes = struct.pack("QQQ", files, network, scopes)
+    made = _syscall("landlock_create_ruleset", attributes, ctypes.c_size_t(len(attributes)), 0)
+    return _check("landlock_create_ruleset", made)
+
+
+def landlock_allow_beneath(ruleset: int, path_fd: int, rights: int) -> None:
+    """Allow `rights` on a file, or on everything beneath a folder."""
+    _check("landlock_add_rule", _syscall("landlock_add_rule", ruleset, 1, struct.pack("=Qi", rights, path_fd), 0))
+
+
+def landlock_restrict_self(ruleset: int, flags: int) -> None:
+    """Confine the calling thread, and all that it starts, by the rule set; needs no_new_privs."""
+    _check("landlock_restrict_self", _syscall("landlock_restrict_self", ruleset, flags))
+
+
 def bring_loopback_up() -> None:
     """Set `lo` up in the current network namespace."""
+    import fcntl  # here, not at the top: other systems lack it
+
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fcntl.ioctl(sock, 0x8914, struct.pack("16sH22x", b"lo", 0x49))  # SIOCSIFFLAGS: UP | LOOPBACK | RUNNING
 
 
 def _syscall(name: str, *arguments: object) -> int:
-    return int(_libc.syscall(_NUMBERS[os.uname().machine][name], *arguments))
+    return int(_libc().syscall(_NUMBERS[os.uname().machine][name], *arguments))
 
 
-def _check(what: str, result: int) -> None:
+def _check(what: str, result: int) -> int:
     if result < 0:
         errno = ctypes.get_errno()
         raise OSError(errno, f"{what}: {os.strerror(errno)}")
+    return result

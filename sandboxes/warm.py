@@ -132,12 +132,12 @@ class Warm:
             self._started = None
 
 
-def spawn(tuning: dict[str, str]) -> Started:
+def spawn(tuning: dict[str, str], *arguments: str) -> Started:
     """Start a zygote on this machine, with the variables in `tuning` on top of the usual ones."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-m", "assay.sandboxes.zygote", str(theirs.fileno())],
+            [sys.executable, "-P", "-s", "-m", "assay.sandboxes.zygote", str(theirs.fileno()), *arguments],
             pass_fds=[theirs.fileno()],
             env={**ENVIRONMENT, **tuning},
             cwd="/",

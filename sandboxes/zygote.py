@@ -19,7 +19,9 @@ from typing import Any  # fork hooks are callables of any kind
 from assay.levels import Level
 from assay.sandboxes import rootfs, seccomp, syscalls, wire
 from assay.sandboxes.child import USER_ID, Confinement
+from assay.sandboxes.fence import plan_fence
 from assay.sandboxes.host import host_main
+from assay.sandboxes.procfs import children_of
 from assay.sandboxes.syscalls import Namespace
 
 _HOST_NAMESPACES = Namespace.USER | Namespace.PID | Namespace.MOUNT | Namespace.IPC | Namespace.UTS | Namespace.NET
@@ -28,14 +30,14 @@ FIRST_HOST_UID = 100_000
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve the control socket whose descriptor is the one argument."""
+    """Serve the control socket whose descriptor comes first; a folder for attempts to write in may follow."""
     control = socket.socket(fileno=int(arguments[0]))
     received = wire.receive(control)
     if received is None:
         return 0
     (_, modules, level), _ = received
     try:
-        confinement = _prepare(modules, Level(level))
+        confinement = _prepare(modules, Level(level), *arguments[1:])
     except Exception as error:  # noqa: BLE001 - process entry point: the worker must learn why
         wire.send(control, ["broken", f"{type(error).__name__}: {error}"])
         return 1
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _prepare(modules: Sequence[str], level: Level) -> Confinement:
+def _prepare(modules: Sequence[str], level: Level, work_folder: str = "") -> Confinement:
     warm, hooks = import_warm(modules)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _forget_main()
@@ -52,11 +54,16 @@ def _prepare(modules: Sequence[str], level: Level) -> Confinement:
     gc.freeze()
     if level is Level.INSECURE:
         return Confinement(None, hooks)
-    filters = seccomp.filters_for_this_machine()
     names = [
         *(module.__name__ for module in warm),
         *(name for name in sys.modules if name.startswith("assay")),
     ]
+    if level is Level.LANDLOCK:
+        syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)  # for what a host that was killed leaves behind
+        fence = plan_fence(names, work_folder)
+        filters = seccomp.fenced_filters_for_this_machine(own_user=fence.first_user is not None)
+        return Confinement(filters, hooks, fence=fence)
+    filters = seccomp.filters_for_this_machine()
     uid, gid = os.getuid(), os.getgid()
     if uid != 0:
         syscalls.unshare(Namespace.USER | Namespace.MOUNT)
@@ -86,6 +93,7 @@ def import_warm(modules: Sequence[str]) -> tuple[list[types.ModuleType], tuple[M
 
 
 def _serve(control: socket.socket, confinement: Confinement) -> None:
+    hosts: set[int] = set()
     while (received := wire.receive(control)) is not None:
         (kind, *fields), descriptors = received
         if kind == "retire":
@@ -93,18 +101,21 @@ def _serve(control: socket.socket, confinement: Confinement) -> None:
             _outlive_hosts()
             return
         (number,), (host_control,) = fields, descriptors
+        if confinement.fence is not None:
+            _end_strays(hosts)
         try:
             pid = _fork_host(host_control, confinement, number)
+            hosts.add(pid)
             wire.send(control, ["forked", pid])
         except OSError as error:
             wire.send(control, ["broken", str(error)])
         os.close(host_control)
-        _reap()
+        _reap(hosts)
 
 
 def _fork_host(control_fd: int, confinement: Confinement, number: int) -> int:
     """Clone a host and, where it has a user namespace, write its maps before it goes on."""
-    isolated = confinement.filters is not None
+    isolated = confinement.filters is not None and confinement.fence is None
     go_read, go_write = os.pipe()
 
     def body() -> int:
@@ -154,13 +165,22 @@ def _outlive_hosts() -> None:
             return
 
 
-def _reap() -> None:
+def _reap(hosts: set[int]) -> None:
     """Collect hosts that have ended, so that none stays a zombie."""
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            continue
+        while pid := os.waitpid(-1, os.WNOHANG)[0]:
+            hosts.discard(pid)
     except ChildProcessError:
         return
+
+
+def _end_strays(hosts: set[int]) -> None:
+    """Kill what hosts that were killed left running: it has become ours, and so does what it leaves in its turn."""
+    _reap(hosts)
+    while strays := set(children_of(os.getpid())) - hosts:
+        for pid in strays:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":
