@@ -4,7 +4,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any  # message fields
 
-from assay.errors import SandboxFault
+from assay.errors import InfraFault, SandboxFault
 from assay.levels import Level
 from assay.sandboxes import wire
 from assay.sandboxes.cgroup import Controllers, JailGroup, open_group
@@ -125,6 +125,9 @@ class Jail:
         except OSError as error:
             ours.close()
             raise SandboxFault(f"cannot start a jail: {error}") from error
+        except InfraFault:
+            ours.close()
+            raise
         finally:
             theirs.close()
         if received is None or received[0][0] != "ready":

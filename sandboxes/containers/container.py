@@ -41,12 +41,15 @@ class Container:
     def start_zygote(self, tuning: Mapping[str, str]) -> Started:
         """Start a warm interpreter. Raises SandboxFault if the container is gone."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            answer = self._ask(["start", dict(tuning)], [theirs.fileno()])
-        if answer[0] != "started":
+        try:
+            with theirs:
+                answer = self._ask(["start", dict(tuning)], [theirs.fileno()])
+            if answer[0] != "started":
+                raise SandboxFault(f"the container {self.id[:12]} cannot start an interpreter: {answer[1:]}")
+        except SandboxFault:
             ours.close()
             self.retire()
-            raise SandboxFault(f"the container {self.id[:12]} cannot start an interpreter: {answer[1:]}")
+            raise
         return Started(ours, self.retire, lambda: self.is_retired, self.retire, self.has_killed_for_memory)
 
     @property
@@ -107,7 +110,12 @@ def start_container(create: Callable[[str], Handle]) -> Container:
         handle = create(folder)
         try:
             handle.start()
-            return _greet(_accept(listener, handle), handle)
+            keeper = _accept(listener, handle)
+            try:
+                return _greet(keeper, handle)
+            except BaseException:
+                keeper.close()
+                raise
         except BaseException:
             handle.remove()
             raise
@@ -117,7 +125,12 @@ def _greet(keeper: socket.socket, handle: Handle) -> Container:
     received = wire.receive(keeper)
     if received is None:
         raise IsolationUnavailable(f"the container {handle.id[:12]} ended at once: {handle.last_words()}")
-    _, digest, python = received[0]
+    _, digest, python, missing = received[0]
+    if missing:
+        raise IsolationUnavailable(
+            f"the container's kernel lacks what jails need: {', '.join(missing)}; if that is gVisor's, "
+            "take a newer runsc, or ASSAY_DOCKER_RUNTIME=runc"
+        )
     if digest != source_digest():
         raise IsolationUnavailable(
             "the image holds another version of Assay than this worker; build it anew: script/build-image"

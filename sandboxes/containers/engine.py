@@ -8,7 +8,8 @@ from typing import Any  # the SDK has no types
 from assay.errors import IsolationUnavailable
 
 _TIMEOUT_S = 60
-_KEPT_OUTPUT = 2000
+_WATCHED_S = 10
+_KEPT_LINES = 5
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Engine:
         """Create a container, not yet started, from the body of the API's call."""
         with _explained("create a container for jails"):
             made = self._client.api.create_container_from_config(dict(document))
-            return Handle(self._client.containers.get(made["Id"]))
+        return Handle(self._client.api, str(made["Id"]), document)
 
     def list(self, label: str) -> list[Listed]:
         """Return every container, running or not, that carries the label."""
@@ -88,20 +89,15 @@ class Engine:
 class Handle:
     """One container, as the engine knows it."""
 
-    def __init__(self, container: Any) -> None:
-        self._container = container
-        self._output: Any = None
-
-    @property
-    def id(self) -> str:
-        """The container's id."""
-        return str(self._container.id)
+    def __init__(self, api: Any, container_id: str, document: Mapping[str, object]) -> None:
+        self._api = api
+        self._document = document
+        self.id = container_id
 
     def start(self) -> None:
-        """Start it. What it writes is kept for `last_words`: once ended, the engine removes it with its logs."""
+        """Start it."""
         with _explained("start a container for jails"):
-            self._output = self._container.attach(stdout=True, stderr=True, stream=True, logs=True)
-            self._container.start()
+            self._api.start(self.id)
 
     def is_running(self) -> bool:
         """Whether the engine still runs it."""
@@ -109,21 +105,31 @@ class Handle:
 
         with _explained("look at a container"):
             try:
-                self._container.reload()
+                state = self._api.inspect_container(self.id)["State"]
             except NotFound:
                 return False
-        return bool(self._container.status in ("created", "running"))
+        return bool(state["Running"])
 
     def remove(self) -> None:
         """End and remove it. Idempotent."""
         with _explained("remove a container"):
-            _remove(self._container.client.api, self.id)
+            _remove(self._api, self.id)
 
     def last_words(self) -> str:
-        """What it wrote before it ended; call only when it has."""
-        with _explained("read what a container wrote"):
-            written: bytes = b"".join(self._output or ())
-        return written[-_KEPT_OUTPUT:].decode(errors="replace").strip()
+        """What such a container writes before it ends. The engine removes the logs of ours with them, so the same is
+        started once more, without that; at most for some seconds."""
+        host = self._document["HostConfig"]
+        assert isinstance(host, dict)
+        document = {**self._document, "HostConfig": {**host, "AutoRemove": False}}
+        with _explained("look why a container ended"):
+            again = str(self._api.create_container_from_config(document)["Id"])
+            try:
+                self._api.start(again)
+                self._api.wait(again, timeout=_WATCHED_S)
+                written: bytes = self._api.logs(again, tail=_KEPT_LINES)
+            finally:
+                _remove(self._api, again)
+        return written.decode(errors="replace").strip()
 
 
 def _remove(api: Any, container_id: str) -> None:

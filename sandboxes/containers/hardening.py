@@ -46,8 +46,6 @@ def container_document(plan: Plan) -> dict[str, object]:
         "WorkingDir": "/",
         "Hostname": "jail",
         "Labels": dict(plan.labels),
-        "AttachStdout": True,
-        "AttachStderr": True,
         "HostConfig": {
             "Runtime": plan.runtime,
             "AutoRemove": True,
