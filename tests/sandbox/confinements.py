@@ -17,5 +17,7 @@ class Confinement:
 
 CONFINEMENTS = (
     Confinement(Level.NAMESPACES, "jail", {"sandbox": "local"}),
+    Confinement(Level.DOCKER, "docker", {"sandbox": "docker"}),
+    Confinement(Level.LANDLOCK, "landlock", {"sandbox": "landlock", "least_confinement": Level.LANDLOCK}),
     Confinement(Level.INSECURE, "", {"insecure": True}),
 )
