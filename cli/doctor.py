@@ -10,7 +10,8 @@ from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, settings_from
 from assay.errors import AssayError
 from assay.levels import Level
-from assay.sandboxes.backends import slot_count
+from assay.sandboxes.backends import examine, slot_count
+from assay.sandboxes.conformance import Checked
 from assay.sandboxes.enforcement import describe
 from assay.sandboxes.probe import Finding, probe
 from assay.schema import Limits
@@ -29,6 +30,9 @@ def add_parser(commands: Commands) -> None:
     """Add `doctor` to the command line."""
     parser = add_command(commands, "doctor", run, _ABOUT)
     parser.add_argument(
+        "--sandbox", dest="conformance", action="store_true", help="run the jail's conformance list, and no more"
+    )
+    parser.add_argument(
         "--limits", action="store_true", help="list what enforces each limit at each level, and no more"
     )
 
@@ -39,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(*limit_lines(), sep="\n")
         return Exit.OK
     settings = settings_from(arguments)
+    if arguments.conformance:
+        return _examine(settings)
     isolation = probe(settings)
     for line in finding_lines([*isolation, _slots(settings), *_engine(settings), *_modules(), *_verifiers()]):
         print(line)
@@ -46,6 +52,29 @@ def run(arguments: argparse.Namespace) -> int:
         print("attempts cannot be isolated here; --insecure runs them without, and flags every result")
         return Exit.OUR_FAULT
     return Exit.OK
+
+
+def _examine(settings: Settings) -> int:
+    """Print every check of the conformance list by name."""
+    print(f"weakest confinement allowed: {settings.least_confinement} (ASSAY_LEAST_CONFINEMENT)")
+    try:
+        level, checked = examine(settings)
+    except AssayError as error:
+        print(f"{_MARKS[False]}jail: {error}")
+        return Exit.OUR_FAULT
+    print(f"confinement: {level}")
+    for line in check_lines(checked):
+        print(line)
+    return Exit.OUR_FAULT if any(one.failed for one in checked) else Exit.OK
+
+
+def check_lines(checked: Iterable[Checked]) -> list[str]:
+    """Return what every check found as text, a line each."""
+    lines = []
+    for one in checked:
+        word = "failed" if one.failed else "not required at this level" if one.fault else "ok"
+        lines.append(f"{one.role:<10}{one.name}: {word}{f' ({one.fault})' if one.fault else ''}")
+    return lines
 
 
 def finding_lines(findings: Iterable[Finding]) -> list[str]:

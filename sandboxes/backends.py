@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from assay.errors import IsolationUnavailable
 from assay.levels import Level
+from assay.sandboxes.conformance import Checked
 from assay.sandboxes.jails import Backend, JailPool
 from assay.sandboxes.local import local_backend
 from assay.settings import Settings
@@ -22,6 +23,27 @@ def open_pool(settings: Settings) -> JailPool:
             continue
         try:
             return _open(settings, level)
+        except IsolationUnavailable as error:
+            faults.append(f"{level}: {error}")
+    raise IsolationUnavailable("; ".join(faults))
+
+
+def examine(settings: Settings) -> tuple[Level, tuple[Checked, ...]]:
+    """Run the conformance list in the jails that the settings ask for, and return what every check found.
+
+    Of several levels that would do, the first that can make jails is examined. Raises IsolationUnavailable if none can.
+    """
+    faults = []
+    for level in _levels(settings):
+        if level.rank < settings.least_confinement.rank:
+            faults.append(f"{level} is weaker than {settings.least_confinement} (ASSAY_LEAST_CONFINEMENT)")
+            continue
+        try:
+            pool = _make(settings, level)
+            try:
+                return level, pool.examine(_hidden_paths(settings))
+            finally:
+                pool.close()
         except IsolationUnavailable as error:
             faults.append(f"{level}: {error}")
     raise IsolationUnavailable("; ".join(faults))
@@ -49,13 +71,21 @@ def _levels(settings: Settings) -> Iterator[Level]:
 
 
 def _open(settings: Settings, level: Level) -> JailPool:
-    pool = JailPool(_backend(settings, level), slots=slot_count(settings), recycle_after=settings.recycle_after)
+    pool = _make(settings, level)
     try:
-        pool.check(hidden_paths=[str(settings.data_dir.resolve())])
+        pool.check(_hidden_paths(settings))
     except BaseException:
         pool.close()
         raise
     return pool
+
+
+def _make(settings: Settings, level: Level) -> JailPool:
+    return JailPool(_backend(settings, level), slots=slot_count(settings), recycle_after=settings.recycle_after)
+
+
+def _hidden_paths(settings: Settings) -> list[str]:
+    return [str(settings.data_dir.resolve())]
 
 
 def _backend(settings: Settings, level: Level) -> Backend:

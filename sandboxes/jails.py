@@ -1,13 +1,15 @@
 """A pool of slots whose jails are forked from warm interpreters, wherever a backend has these run."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
+from assay.errors import IsolationUnavailable, SandboxFault
 from assay.levels import Level
 from assay.sandboxes import flavours
 from assay.sandboxes.cgroup import Controllers
+from assay.sandboxes.conformance import Checked, examine, require
 from assay.sandboxes.interface import Role, Slot
 from assay.sandboxes.jail import Jail
 from assay.sandboxes.pool import SlotPool
@@ -77,9 +79,16 @@ class JailPool:
         finally:
             self._count_attempt()
 
-    def check(self, hidden_paths: list[str]) -> None:
-        """Prove one jail closed. Raises IsolationUnavailable naming what is open."""
-        self._slots[0].check(hidden_paths)
+    def examine(self, hidden_paths: Sequence[str]) -> tuple[Checked, ...]:
+        """Run the conformance list in one slot's jails. Raises IsolationUnavailable if they cannot be made."""
+        try:
+            return examine(self._slots[0], self.level, hidden_paths)
+        except SandboxFault as error:
+            raise IsolationUnavailable(str(error)) from error
+
+    def check(self, hidden_paths: Sequence[str]) -> None:
+        """Prove one slot's jails closed. Raises IsolationUnavailable naming the checks that failed."""
+        require(self.examine(hidden_paths))
 
     def close(self) -> None:
         """End every jail. Idempotent."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from assay.errors import IsolationUnavailable, SandboxFault
+from assay.errors import SandboxFault
 from assay.levels import Level
 from assay.sandboxes.capture import Capture
 from assay.sandboxes.interface import Ended, Event, Launch, Readable, Role
@@ -17,7 +17,6 @@ from assay.sandboxes.payload import write_payload
 from assay.sandboxes.procfs import Sample
 from assay.sandboxes.running import RunningChild
 from assay.sandboxes.wire import Order
-from assay.schema import Limits
 
 _END_DEADLINE_S = 10.0
 _LONGEST_POLL_S = 0.5
@@ -148,18 +147,6 @@ class JailSlot:
             child = cell.child
             if child is not None:
                 child.kill()
-
-    def check(self, hidden_paths: Sequence[str]) -> None:
-        """Run the self-check in a candidate's jail. Raises IsolationUnavailable naming what is open."""
-        payload = b"" if self._level is Level.INSECURE else "\n".join((*hidden_paths, "/etc/shadow")).encode()
-        child = self.start(Launch(Role.CANDIDATE, "assay.sandboxes.selfcheck", payload, Limits()))
-        child.start_clock()
-        while child.exit is None:
-            self.wait((), 1.0)
-        self.clear()
-        if child.exit.code != 0:
-            faults = child.stderr.decode(errors="replace").strip() or f"the check ended with {child.exit}"
-            raise IsolationUnavailable(f"the jail is not closed: {faults}")
 
     def close(self) -> None:
         """End the jails. Idempotent."""

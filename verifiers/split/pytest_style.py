@@ -120,7 +120,9 @@ def run_pytest(plan: Plan, module: StubModule | None, subject: Subject, reporter
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     keep = builtins.AssertionError
     folder = os.path.dirname(path)  # folders above are not for tests to look into
-    pytest.main([*_ARGUMENTS, "-c", os.devnull, f"--rootdir={folder}", f"--confcutdir={folder}", path], plugins=[plugin])
+    pytest.main(
+        [*_ARGUMENTS, "-c", os.devnull, f"--rootdir={folder}", f"--confcutdir={folder}", path], plugins=[plugin]
+    )
     builtins.AssertionError = keep  # type: ignore[misc]
     if subject.gone is not None and not plugin.collected:
         reporter.replace_candidate(-1, subject.gone)
