@@ -8,6 +8,8 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.sandboxes import cgroup, seccomp, syscalls
 from assay.sandboxes.backends import open_pool
+from assay.sandboxes.containers.engine import connect
+from assay.sandboxes.landlock import SCOPED_SIGNALS
 from assay.sandboxes.syscalls import Namespace
 from assay.settings import Settings
 
@@ -22,57 +24,159 @@ class Finding:
     fix: str = ""
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What this host says of itself; settings of the kernel are their files' text, None where there is no such file."""
+
+    system: str
+    release: str
+    machine: str
+    is_root: bool = False
+    namespaces_made: bool = False
+    """Whether a process could be started in new namespaces of every kind."""
+    userns_clone: str | None = None
+    apparmor_userns: str | None = None
+    most_userns: str | None = None
+    has_filter: bool = False
+    """Whether a system-call filter is already around this process, as in a container."""
+    filter_actions: str | None = None
+    landlock: int = 0
+    engine_answers: bool = False
+
+
 def probe(settings: Settings) -> tuple[Finding, ...]:
     """Look at this host; the last finding says whether a jail could really be made and closed."""
-    return (_machine(), *_namespaces(), _filter(), _memory_groups(), _jail(settings))
+    facts = read_facts()
+    found = interpret(facts, settings)
+    if facts.system != "Linux":
+        return found
+    return (*found, _memory_groups(), _jail(settings))
 
 
-def _machine() -> Finding:
-    name = f"{platform.system()} {platform.release()} {platform.machine()}"
-    ok = platform.system() == "Linux" and syscalls.supported_machine()
-    return Finding("kernel", ok, name, "" if ok else "run on Linux on x86-64 or AArch64")
+def read_facts() -> Facts:
+    """Read what this host says of itself; works on every system."""
+    system, release, machine = platform.system(), platform.release(), platform.machine()
+    if system != "Linux" or not syscalls.supported_machine():
+        return Facts(system, release, machine)
+    return Facts(
+        system,
+        release,
+        machine,
+        is_root=os.getuid() == 0,
+        namespaces_made=_can_clone(),
+        userns_clone=_read("/proc/sys/kernel/unprivileged_userns_clone"),
+        apparmor_userns=_read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
+        most_userns=_read("/proc/sys/user/max_user_namespaces"),
+        has_filter="Seccomp:\t2" in (_read("/proc/self/status") or ""),
+        filter_actions=_read("/proc/sys/kernel/seccomp/actions_avail"),
+        landlock=syscalls.landlock_version(),
+        engine_answers=_engine_answers(),
+    )
 
 
-def _namespaces() -> list[Finding]:
-    wanted = Namespace.MOUNT | Namespace.PID | Namespace.NET | Namespace.IPC | Namespace.UTS
-    user = Namespace.USER | wanted
-    who = "root" if os.getuid() == 0 else "an ordinary user"
-    if _can_clone(user):
-        return [Finding("namespaces", True, f"user, mount, pid, net, ipc and uts as {who}")]
-    return [Finding("namespaces", False, f"cannot make them as {who}", _namespace_fix())]
+def interpret(facts: Facts, settings: Settings) -> tuple[Finding, ...]:
+    """Say what the facts mean for attempts here, and how to get what is missing."""
+    kernel = _kernel(facts)
+    if not kernel.ok:
+        return (kernel,)
+    return (kernel, _namespaces(facts), _filter(facts), _engine(facts), _landlock(facts), _least(settings))
 
 
-def _namespace_fix() -> str:
-    switches = (
-        ("/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
-        ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
-         "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile that allows userns"),
-        ("/proc/sys/user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"),
-    )  # fmt: skip
-    for path, bad, fix in switches:
-        if Path(path).is_file() and Path(path).read_text().strip() == bad:
-            return fix
-    return "in a container, allow unshare, clone, mount and pivot_root in its seccomp profile; or run as root"
+def _kernel(facts: Facts) -> Finding:
+    name = f"{facts.system} {facts.release} {facts.machine}"
+    if facts.system != "Linux":
+        return Finding(
+            "kernel",
+            False,
+            f"{name}: attempts need a Linux kernel",
+            "run the workers in Docker: `docker compose up` starts API, Redis and workers in Linux containers, "
+            "and `assay score --url` sends them attempts from here",
+        )
+    if facts.release.endswith("-Microsoft"):  # WSL 2 writes it in lower case
+        return Finding("kernel", False, f"{name}: WSL 1 has no namespaces", "wsl --set-version DISTRIBUTION 2")
+    if facts.machine not in seccomp.MACHINES:
+        return Finding("kernel", False, name, f"run on {' or '.join(seccomp.MACHINES)}")
+    return Finding("kernel", True, name)
 
 
-def _can_clone(flags: Namespace) -> bool:
+def _namespaces(facts: Facts) -> Finding:
+    who = "root" if facts.is_root else "an ordinary user"
+    if facts.namespaces_made:
+        return Finding("namespaces", True, f"user, mount, pid, net, ipc and uts as {who}")
+    instead = "; the Docker backend answers, and `ASSAY_SANDBOX=auto` takes it" if facts.engine_answers else ""
+    cause, fix = _obstacle(facts)
+    ok = None if facts.engine_answers else False
+    return Finding("namespaces", ok, f"cannot make them as {who}: {cause}{instead}", fix)
+
+
+def _obstacle(facts: Facts) -> tuple[str, str]:
+    """Return why namespaces cannot be made, and what to do about it."""
+    other_ways = "or start a Docker engine (ASSAY_SANDBOX=docker), or run the worker as root"
+    if facts.most_userns == "0":
+        return "user.max_user_namespaces is 0", f"sudo sysctl user.max_user_namespaces=10000, {other_ways}"
+    if not facts.is_root and facts.userns_clone == "0":
+        cause = "kernel.unprivileged_userns_clone is 0"
+        return cause, f"sudo sysctl kernel.unprivileged_userns_clone=1, {other_ways}"
+    if not facts.is_root and facts.apparmor_userns == "1":
+        return (
+            "AppArmor forbids it to unconfined programs (kernel.apparmor_restrict_unprivileged_userns is 1)",
+            f"install the profile deploy/apparmor/assay, which says how, {other_ways}",
+        )
+    if facts.has_filter:
+        return (
+            "a system-call filter around this process forbids it, as Docker's default one does",
+            "start the container with the profile sandboxes/containers/seccomp.json "
+            "(--security-opt seccomp=FILE, as docker-compose.yml does), or give it CAP_SYS_ADMIN; where neither is to "
+            "be had, ASSAY_SANDBOX=landlock with ASSAY_LEAST_CONFINEMENT=landlock is weaker, but needs neither",
+        )
+    return "the kernel refuses", "use a kernel with user, mount, pid, net, ipc and uts namespaces, " + other_ways
+
+
+def _filter(facts: Facts) -> Finding:
+    if "kill_process" in (facts.filter_actions or ""):
+        return Finding("seccomp", True, "filters with kill_process")
+    return Finding("seccomp", False, "not available", "Linux 4.14 or newer")
+
+
+def _engine(facts: Facts) -> Finding:
+    detail = "an engine answers" if facts.engine_answers else "no engine answers"
+    return Finding("docker", facts.engine_answers or None, detail, "start one, and pip install 'assay[service]'")
+
+
+def _landlock(facts: Facts) -> Finding:
+    if facts.landlock == 0:
+        return Finding("landlock", None, "not offered", "Linux 5.13 or newer with `landlock` in its `lsm=` list")
+    ordinary = facts.landlock >= SCOPED_SIGNALS
+    detail = f"version {facts.landlock}: {'root and ordinary users' if ordinary else 'root only'}"
+    return Finding("landlock", True, detail)
+
+
+def _least(settings: Settings) -> Finding:
+    return Finding("least confinement", True, f"{settings.least_confinement} (ASSAY_LEAST_CONFINEMENT)")
+
+
+def _can_clone() -> bool:
+    everything = Namespace.USER | Namespace.MOUNT | Namespace.PID | Namespace.NET | Namespace.IPC | Namespace.UTS
     try:
-        pid = syscalls.clone(flags, lambda: 0)
+        pid = syscalls.clone(everything, lambda: 0)
     except OSError:
         return False
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def _filter() -> Finding:
-    known = platform.machine() in seccomp.MACHINES
-    actions = Path("/proc/sys/kernel/seccomp/actions_avail")
-    ok = known and actions.is_file() and "kill_process" in actions.read_text()
-    return Finding(
-        "seccomp",
-        ok,
-        "filters with kill_process" if ok else "not available",
-        "" if ok else "Linux 4.14 or newer",
-    )
+def _engine_answers() -> bool:
+    try:
+        connect().facts()
+    except AssayError:
+        return False
+    return True
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return None
 
 
 def _memory_groups() -> Finding:
