@@ -27,6 +27,7 @@ class Project:
     compose: Sequence[str]
     images: Mapping[str, str]
     port: int = field(default_factory=lambda: free_port())
+    variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -35,11 +36,13 @@ class Project:
 
     def run(self, *arguments: str) -> str:
         """Run one compose command to its end and return what it printed. Fails the test if it fails."""
-        variables = {**self.images, "ASSAY_API_KEYS": KEY, "API_ADDRESS": f"127.0.0.1:{self.port}"}
-        return output([*self.compose, "--project-name", self.name, *arguments], variables)
+        variables = {"ASSAY_API_KEYS": KEY, "API_ADDRESS": f"127.0.0.1:{self.port}"}
+        command = [*self.compose, "--project-name", self.name, *arguments]
+        return output(command, {**self.images, **self.variables, **variables})
 
-    def up(self, *, workers: int) -> None:
+    def up(self, *, workers: int, worker_cpus: float = 2) -> None:
         """Bring the project up and wait until that many workers live."""
+        self.variables["WORKER_CPUS"] = str(worker_cpus)
         self.run("up", "--detach", "--scale", f"worker={workers}")
         wait_for(lambda: self.live_workers() == workers, what=self.logs)
 

@@ -19,6 +19,7 @@ HUMANEVAL = ROOT.parent / "shared" / "data" / "HumanEval.jsonl.gz"
 WORKED_EXAMPLE = ROOT / "tests" / "cases" / "worked-example"
 MANY = 164
 SOME = 8
+SLOW = 0.5  # cores of a worker: there must be a middle of the batch to kill one in
 
 Documents = list[dict[str, object]]
 
@@ -38,12 +39,13 @@ def batch() -> tuple[Documents, Documents]:
 def test_every_attempt_has_one_result_though_a_worker_is_killed(project: Project) -> None:
     """Killed in mid-batch, a worker costs no attempt its one result, and none is our fault; `down` leaves nothing."""
     tasks, attempts = batch()
-    project.up(workers=2)
+    project.up(workers=2, worker_cpus=SLOW)
+    [victim, _] = project.containers("worker")
     with Client(project.url, api_key=KEY) as client:
         accepted = client.submit(tasks, attempts, options=BatchOptions(cache=False))
 
         wait_for(lambda: client.status(accepted.batch_id).done >= SOME, what=project.logs)
-        output(["docker", "kill", project.containers("worker")[0]])
+        output(["docker", "kill", victim])
         after_kill = client.status(accepted.batch_id)
         results = client.wait(accepted.batch_id)
         indexes = project.result_indexes(accepted.batch_id)
