@@ -15,7 +15,7 @@ from assay.sandboxes.cgroup import find_controllers
 from assay.sandboxes.enforcement import TABLE, Refused
 from assay.sandboxes.jails import JailPool
 from assay.schema import Limits, Verdict
-from assay.settings import Settings, override, required_neighbours
+from assay.settings import Settings, load_settings, override, required_neighbours
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
 
@@ -111,7 +111,8 @@ def pool(request: pytest.FixtureRequest) -> Iterator[JailPool]:
     """A pool of each backend; skipped where there is none, unless ASSAY_REQUIRE names it."""
     chosen: Confinement = request.param
     try:
-        made = open_pool(override(Settings(slots=1), chosen.settings))
+        image = load_settings().docker_image  # ASSAY_DOCKER_IMAGE, if the usual name is taken
+        made = open_pool(override(Settings(slots=1, docker_image=image), chosen.settings))
     except IsolationUnavailable as error:
         if chosen.neighbour in required_neighbours():
             raise
