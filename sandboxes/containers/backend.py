@@ -31,6 +31,14 @@ def container_backend(settings: Settings) -> Backend:
     Raises IsolationUnavailable saying what is missing and how to get it.
     """
     engine = connect()
+    try:
+        return _open(settings, engine)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _open(settings: Settings, engine: Engine) -> Backend:
     facts = engine.facts()
     if settings.docker_runtime not in facts.runtimes:
         raise IsolationUnavailable(

@@ -1,5 +1,6 @@
 """The Docker backend against a real engine: the same verdicts, closed containers, and no attempt lost with them."""
 
+import gc
 import json
 import os
 import signal
@@ -280,12 +281,23 @@ def test_a_missing_image_is_explained(settings: Settings) -> None:
         open_pool(settings.model_copy(update={"docker_image": "no-such-image"}))
 
 
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # the SDK leaves its socket to the collector
 def test_an_engine_that_does_not_answer_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without an engine no worker starts; the message says how to get one."""
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
 
     with pytest.raises(IsolationUnavailable, match="start the engine"):
         open_pool(Settings(sandbox="docker"))
+    gc.collect()
+
+
+def test_a_runtime_that_the_engine_lacks_is_explained(settings: Settings, client: Any) -> None:
+    """gVisor has to be named in the engine's configuration first."""
+    if "runsc" in client.info()["Runtimes"]:
+        pytest.skip("this engine has it")
+
+    with pytest.raises(IsolationUnavailable, match=r"no runtime 'runsc'.*daemon\.json"):
+        open_pool(settings.model_copy(update={"docker_runtime": "runsc"}))
 
 
 def test_an_image_of_another_version_is_refused(settings: Settings, client: Any) -> None:
