@@ -124,7 +124,6 @@ def start_container(create: Callable[[str], Handle]) -> Container:
 def _greet(keeper: socket.socket, handle: Handle) -> Container:
     received = wire.receive(keeper)
     if received is None:
-        keeper.close()
         raise IsolationUnavailable(f"the container {handle.id[:12]} ended at once: {handle.last_words()}")
     _, digest, python, missing = received[0]
     if missing:
@@ -133,7 +132,6 @@ def _greet(keeper: socket.socket, handle: Handle) -> Container:
             "take a newer runsc, or ASSAY_DOCKER_RUNTIME=runc"
         )
     if digest != source_digest():
-        keeper.close()
         raise IsolationUnavailable(
             "the image holds another version of Assay than this worker; build it anew: script/build-image"
         )
