@@ -4,7 +4,14 @@ import struct
 
 import pytest
 
-from assay.sandboxes.seccomp import MACHINES, Machine, build_child_filter, build_host_filter
+from assay.sandboxes.seccomp import (
+    MACHINES,
+    Machine,
+    build_child_filter,
+    build_fenced_child_filter,
+    build_fenced_host_filter,
+    build_host_filter,
+)
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 CLONE_NEWUSER, CLONE_THREAD = 0x10000000, 0x00010000
@@ -127,3 +134,49 @@ def test_priority_cannot_be_lowered(machine: Machine) -> None:
     actions = {name: decide(machine, number, 0) for name, number in machine.pretend.items()}
 
     assert set(actions.values()) == {ERRNO}, actions
+
+
+@pytest.fixture(params=[True, False], ids=["user of its own", "shared user"])
+def own_user(request: pytest.FixtureRequest) -> bool:
+    """Whether children behind a fence have a user id that is theirs alone."""
+    return bool(request.param)
+
+
+def decide_fenced(machine: Machine, number: int, *arguments: int, own_user: bool) -> int:
+    """Return what a child without namespaces meets."""
+    programs = (build_fenced_host_filter(machine), build_fenced_child_filter(machine, own_user=own_user))
+    actions = [run(machine, program, number, *arguments) for program in programs]
+    return KILL if KILL in actions else min(actions)
+
+
+def test_behind_a_fence_nothing_is_reached_by_name(machine: Machine, own_user: bool) -> None:
+    """Calls that reach others by a shared name are refused, sockets of every family with them."""
+    actions = {name: decide_fenced(machine, number, own_user=own_user) for name, number in machine.by_name.items()}
+
+    assert set(actions.values()) == {ERRNO | 1}, actions
+    assert {decide_fenced(machine, machine.socket, family, own_user=own_user) for family in (1, 2, 10, 16)} == {
+        ERRNO | 97
+    }
+
+
+def test_behind_a_fence_pairs_keep_their_peer(machine: Machine, own_user: bool) -> None:
+    """Pairs of streams and packets are made; datagrams, which could be sent elsewhere, are not."""
+    cloexec = 0x80000
+
+    assert decide_fenced(machine, machine.socketpair, 1, 1 | cloexec, own_user=own_user) == ALLOW
+    assert decide_fenced(machine, machine.socketpair, 1, 5, own_user=own_user) == ALLOW
+    assert decide_fenced(machine, machine.socketpair, 1, 2 | cloexec, own_user=own_user) == ERRNO | 97
+
+
+def test_attributes_change_only_where_the_user_owns_nothing(machine: Machine, own_user: bool) -> None:
+    """With the worker's own user id, changes of files' attributes are said to work and do nothing."""
+    actions = {decide_fenced(machine, number, own_user=own_user) for number in machine.attributes.values()}
+
+    assert actions == ({ALLOW} if own_user else {ERRNO})
+
+
+def test_what_kills_in_namespaces_kills_behind_a_fence(machine: Machine, own_user: bool) -> None:
+    """The kill table holds there too, `mount` and `unshare` included."""
+    actions = {decide_fenced(machine, number, own_user=own_user) for number in machine.kill.values()}
+
+    assert actions == {KILL}
