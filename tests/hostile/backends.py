@@ -9,7 +9,6 @@ ORDINARY_USER = 47_115
 
 _LOCKS = "the interpreter's files are shared read-only, and the kernel lets readers lock them"
 _BUFFERS = "memory of the kernel's own belongs to no process, and an ordinary user's jails have no control group"
-_HOST_ENDED = "a jail's host is in its children's control group, and the kernel may end it before them"
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def _backends() -> tuple[Backend, ...]:
     opener, buffers, root = "assay.sandboxes.backends:open_pool", "memory in socket buffers", os.getuid() == 0
     known = {"a lock on a shared file": _LOCKS}
     return (
-        Backend("local-root", opener, needs_root=True, not_stopped=known, sometimes={buffers: _HOST_ENDED}),
+        Backend("local-root", opener, needs_root=True, not_stopped=known),
         Backend("local-user", opener, uid=ORDINARY_USER if root else None, not_stopped={**known, buffers: _BUFFERS}),
     )
 
