@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PREFIX = "assay-work-"
+_UNNAMED = "assay-new-"  # of folders that are not locked yet: under their own name they would look left behind
 _DEEPEST = 64
 _REMOVAL_S = 5.0
 _RETRY_S = 0.002
@@ -44,10 +45,12 @@ def open_worker_folder() -> WorkerFolder:
     """
     for stale in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         _remove_unlocked(stale)
-    path = tempfile.mkdtemp(prefix=_PREFIX)
-    lock = os.open(path, _as_folder())
+    made = tempfile.mkdtemp(prefix=_UNNAMED)
+    lock = os.open(made, _as_folder())
     _lock(lock)
-    os.chmod(path, 0o711)
+    os.chmod(made, 0o711)
+    path = f"{os.path.dirname(made)}/{_PREFIX}{secrets.token_hex(8)}"
+    os.rename(made, path)
 
     def close() -> None:
         nonlocal lock
