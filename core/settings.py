@@ -16,6 +16,8 @@ from assay.errors import InvalidRequest, plain
 from assay.levels import Level
 
 _PREFIX = "ASSAY_"
+NUMERIC_TUNING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+"""Variables of OpenBLAS that jails are given too if the operator has set them."""
 _ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE"})  # read below, but no settings of a service
 
 LogLevel = Annotated[
@@ -56,7 +58,8 @@ class Settings(BaseModel):
     sandbox: Literal["auto", "local", "docker", "landlock"] = Field(
         "auto",
         description="Where attempts run: jails on this machine (`local`), jails in containers (`docker`), `landlock`; "
-        "`auto` takes `local`, or `docker` where the machine allows no jails and an engine answers.",
+        "`auto` takes `local`, or `docker` where the machine allows no jails and an engine answers, or `landlock` where "
+        "neither is to be had and `ASSAY_LEAST_CONFINEMENT` allows it.",
     )
     least_confinement: Level = Field(
         Level.NAMESPACES, description="The weakest confinement that a worker may run at; see docs/sandbox.md."
@@ -122,6 +125,6 @@ def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[s
 
 
 def numeric_tuning(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The OpenBLAS variables that the operator has set: jails need them too where a processor needs them."""
+    """Return those of NUMERIC_TUNING that the operator has set: jails need them too where a processor needs them."""
     source = os.environ if environ is None else environ
-    return {name: source[name] for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE") if name in source}
+    return {name: source[name] for name in NUMERIC_TUNING if name in source}

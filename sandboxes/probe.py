@@ -140,7 +140,7 @@ def _filter(facts: Facts) -> Finding:
 
 def _engine(facts: Facts) -> Finding:
     detail = "an engine answers" if facts.engine_answers else "no engine answers"
-    return Finding("docker", facts.engine_answers or None, detail, "start one, and pip install 'assay[service]'")
+    return Finding("docker", facts.engine_answers or None, detail, "start one, and pip install 'assay[docker]'")
 
 
 def _landlock(facts: Facts) -> Finding:
