@@ -58,8 +58,8 @@ class Settings(BaseModel):
     sandbox: Literal["auto", "local", "docker", "landlock"] = Field(
         "auto",
         description="Where attempts run: jails on this machine (`local`), jails in containers (`docker`), `landlock`; "
-        "`auto` takes `local`, or `docker` where the machine allows no jails and an engine answers, or `landlock` where "
-        "neither is to be had and `ASSAY_LEAST_CONFINEMENT` allows it.",
+        "`auto` takes `local`, or `docker` where the machine allows no jails and an engine answers, or `landlock` "
+        "where neither is to be had and `ASSAY_LEAST_CONFINEMENT` allows it.",
     )
     least_confinement: Level = Field(
         Level.NAMESPACES, description="The weakest confinement that a worker may run at; see docs/sandbox.md."
