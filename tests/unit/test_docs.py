@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
-PATH = re.compile(r"`((?:core|sandboxes|verifiers|service|clients|cli|tests|benchmarks|docs|script)/[\w./*-]+)`")
+PATH = re.compile(r"`((?:core|sandboxes|verifiers|service|clients|cli|tests|benchmarks|deploy|docs|script)/[\w./*-]+)`")
 
 
 def dangling() -> Iterator[str]:
