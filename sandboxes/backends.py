@@ -1,7 +1,8 @@
 """Which backend a worker uses, and the proof that it is closed before anything untrusted runs."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from assay.errors import IsolationUnavailable
 from assay.levels import Level
@@ -10,48 +11,45 @@ from assay.sandboxes.jails import Backend, JailPool
 from assay.sandboxes.local import local_backend
 from assay.settings import Settings
 
+Answer = TypeVar("Answer")
+
 
 def open_pool(settings: Settings) -> JailPool:
     """Return a pool of jails as the settings ask, or (with `settings.insecure`) of plain processes.
 
     Raises IsolationUnavailable, saying what is missing, before anything untrusted could run.
     """
-    faults = []
-    for level in _levels(settings):
-        if level.rank < settings.least_confinement.rank and level is not Level.INSECURE:
-            faults.append(f"{level} is weaker than {settings.least_confinement} (ASSAY_LEAST_CONFINEMENT)")
-            continue
-        try:
-            return _open(settings, level)
-        except IsolationUnavailable as error:
-            faults.append(f"{level}: {error}")
-    raise IsolationUnavailable("; ".join(faults))
+    return _first(settings, _open)
 
 
 def examine(settings: Settings) -> tuple[Level, tuple[Checked, ...]]:
     """Run the conformance list in the jails that the settings ask for, and return what every check found.
 
-    Of several levels that would do, the first that can make jails is examined. Raises IsolationUnavailable if none can.
+    Of several levels that would do, the first that can make jails is examined. Raises IsolationUnavailable if none can,
+    or if the settings ask for none.
     """
-    faults = []
-    for level in _levels(settings):
-        if level.rank < settings.least_confinement.rank:
-            faults.append(f"{level} is weaker than {settings.least_confinement} (ASSAY_LEAST_CONFINEMENT)")
-            continue
-        try:
-            pool = _make(settings, level)
-            try:
-                return level, pool.examine(_hidden_paths(settings))
-            finally:
-                pool.close()
-        except IsolationUnavailable as error:
-            faults.append(f"{level}: {error}")
-    raise IsolationUnavailable("; ".join(faults))
+    if settings.insecure:
+        raise IsolationUnavailable("there are no jails to examine with ASSAY_INSECURE set; unset it")
+    return _first(settings, _examine)
 
 
 def slot_count(settings: Settings) -> int:
     """Attempts that a worker runs at once: the setting, or twice the usable cores."""
     return settings.slots or 2 * len(os.sched_getaffinity(0))
+
+
+def _first(settings: Settings, attempt: Callable[[Settings, Level], Answer]) -> Answer:
+    """Return what `attempt` makes of the first level that the settings allow and that is to be had here."""
+    faults = []
+    for level in _levels(settings):
+        if level.rank < settings.least_confinement.rank and not settings.insecure:
+            faults.append(f"{level} is weaker than {settings.least_confinement} (ASSAY_LEAST_CONFINEMENT)")
+            continue
+        try:
+            return attempt(settings, level)
+        except IsolationUnavailable as error:
+            faults.append(f"{level}: {error}")
+    raise IsolationUnavailable("; ".join(faults))
 
 
 def _levels(settings: Settings) -> Iterator[Level]:
@@ -78,6 +76,14 @@ def _open(settings: Settings, level: Level) -> JailPool:
         pool.close()
         raise
     return pool
+
+
+def _examine(settings: Settings, level: Level) -> tuple[Level, tuple[Checked, ...]]:
+    pool = _make(settings, level)
+    try:
+        return level, pool.examine(_hidden_paths(settings))
+    finally:
+        pool.close()
 
 
 def _make(settings: Settings, level: Level) -> JailPool:

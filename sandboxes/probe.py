@@ -2,6 +2,7 @@
 
 import os
 import platform
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -166,7 +167,8 @@ def _can_clone() -> bool:
 
 def _engine_answers() -> bool:
     try:
-        connect().facts()
+        with closing(connect()) as engine:
+            engine.facts()
     except AssayError:
         return False
     return True

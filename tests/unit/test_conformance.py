@@ -5,9 +5,11 @@ import pytest
 from assay.cli.doctor import check_lines
 from assay.errors import IsolationUnavailable
 from assay.levels import Level
+from assay.sandboxes.backends import examine
 from assay.sandboxes.conformance import judge, require
 from assay.sandboxes.interface import Role
 from assay.sandboxes.selfcheck import CHECKS, Check, Surroundings
+from assay.settings import Settings
 
 EVERYWHERE = Check("capabilities", Level.LANDLOCK, lambda _: "")
 STRONGER = Check("process numbers", Level.NAMESPACES, lambda _: "")
@@ -33,6 +35,12 @@ def test_a_failed_check_is_named_with_its_jail() -> None:
 
     with pytest.raises(IsolationUnavailable, match=r"capabilities \(oracle\): all"):
         require(checked)
+
+
+def test_without_isolation_there_is_nothing_to_examine() -> None:
+    """An operator who runs without jails is told which setting says so, instead of an empty list of checks."""
+    with pytest.raises(IsolationUnavailable, match="ASSAY_INSECURE"):
+        examine(Settings(insecure=True))
 
 
 def test_doctor_prints_a_line_for_every_check() -> None:
