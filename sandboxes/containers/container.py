@@ -125,15 +125,16 @@ def _greet(keeper: socket.socket, handle: Handle) -> Container:
     received = wire.receive(keeper)
     if received is None:
         raise IsolationUnavailable(f"the container {handle.id[:12]} ended at once: {handle.last_words()}")
-    _, digest, python, missing = received[0]
+    _, digest, *rest = received[0]
+    if digest != source_digest():  # first: what else another version says, and in what order, is not known
+        raise IsolationUnavailable(
+            "the image holds another version of Assay than this worker; build it anew: script/build-image"
+        )
+    python, missing = rest
     if missing:
         raise IsolationUnavailable(
             f"the container's kernel lacks what jails need: {', '.join(missing)}; if that is gVisor's, "
             "take a newer runsc, or ASSAY_DOCKER_RUNTIME=runc"
-        )
-    if digest != source_digest():
-        raise IsolationUnavailable(
-            "the image holds another version of Assay than this worker; build it anew: script/build-image"
         )
     return Container(handle.id, keeper, str(python))
 

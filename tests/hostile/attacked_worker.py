@@ -3,7 +3,6 @@
 Run as `python attacked_worker.py ORDER WORLD`, inside the namespaces that `throwaway.py` made.
 """
 
-import glob
 import importlib
 import json
 import os
@@ -14,6 +13,7 @@ from typing import Any
 
 import watching
 from attack import hide
+from places import ContainersPlace, NamespacesPlace
 from throwaway import with_world
 
 from assay.errors import InfraFault
@@ -38,6 +38,7 @@ class Attacked:
         self._pool = getattr(importlib.import_module(module), name)(settings)
         self._evaluator = Evaluator(default_registry(), self._pool, retries=0)
         self._world = {**world, "worker": os.getpid()}
+        self._place = NamespacesPlace() if world["apart"] else ContainersPlace(world["session"])
 
     def run(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Run programs one after another in one slot, then `after`, an honest one; `beside` runs in another slot."""
@@ -60,7 +61,7 @@ class Attacked:
                 beside.join()
         states = {name: watching.state(self._world[name]) for name in ("neighbour", "worker", "session")}
         *runs, after = map(_report, verdicts)
-        return {"runs": runs, "after": after, "states": states, "alive": watching.named("outlive")}
+        return {"runs": runs, "after": after, "states": states, "alive": self._place.named("outlive")}
 
     def _judge(self, task: RunTask, text: str, slot: Slot) -> Verdict:
         try:
@@ -75,16 +76,7 @@ class Attacked:
 
     def count(self, _: dict[str, Any]) -> dict[str, Any]:
         """Count what attempts could leave behind."""
-        groups = f"/sys/fs/cgroup/**/assay-{os.getpid()}-*"
-        return {
-            "processes": sorted(watching.processes().values()),
-            "descriptors": len(os.listdir("/proc/self/fd")),
-            "mounts": len(Path("/proc/self/mounts").read_text().splitlines()),
-            "groups": len({Path(path).name for path in glob.glob(groups, recursive=True)}),
-            "roots": len(glob.glob("/tmp/assay-root-*")),
-            "shared memory": len(os.listdir("/dev/shm")),
-            "ipc": sum(len(Path(f"/proc/sysvipc/{kind}").read_text().splitlines()) for kind in ("shm", "msg", "sem")),
-        }
+        return {"descriptors": len(os.listdir("/proc/self/fd")), **self._place.count()}
 
     def close(self, _: dict[str, Any]) -> dict[str, Any]:
         """End the pool; count what is left."""

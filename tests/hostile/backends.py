@@ -29,6 +29,10 @@ class Backend:
     """Attacks that get through, each with the reason why that is so; a test fails if one does not get through."""
     sometimes: Mapping[str, str] = field(default_factory=dict)
     """Attacks that get through now and then, each with the reason."""
+    open_way: bool = False
+    """Whether the interpreter's folders are to be made open to other users, in this worker's namespaces alone."""
+    hidden_too: bool = True
+    """Whether attacks run hidden as well: not where jails, or their one filter, are those of a backend before."""
     neighbour: str = "jail"
     """The word in ASSAY_REQUIRE that makes the tests fail, not skip, where this backend is missing."""
 
@@ -40,13 +44,27 @@ class Backend:
 
 
 def _backends() -> tuple[Backend, ...]:
-    """As root the suite drops to an ordinary user for the second backend; an ordinary user cannot have the first."""
+    """As root the suite drops to an ordinary user for some backends; an ordinary user cannot have those of root."""
     opener, buffers, root = "assay.sandboxes.backends:open_pool", "memory in socket buffers", os.getuid() == 0
+    user = ORDINARY_USER if root else None
     known = {"a lock on a shared file": _LOCKS}
+    unaccounted = {**known, buffers: _BUFFERS}
+    fenced = {"sandbox": "landlock", "least_confinement": "landlock"}
     return (
         Backend("local-root", opener, needs_root=True, not_stopped=known),
-        Backend("local-user", opener, uid=ORDINARY_USER if root else None, not_stopped={**known, buffers: _BUFFERS}),
-    )
+        Backend("local-user", opener, uid=user, not_stopped=unaccounted),
+        Backend(
+            "docker", opener, {"sandbox": "docker"}, apart=False, not_stopped=unaccounted, hidden_too=False,
+            neighbour="docker",
+        ),
+        Backend(
+            "landlock-root", opener, fenced, needs_root=True, open_way=True, not_stopped=unaccounted,
+            hidden_too=False, neighbour="landlock",
+        ),
+        Backend(
+            "landlock-user", opener, fenced, uid=user, not_stopped=unaccounted, hidden_too=False, neighbour="landlock",
+        ),
+    )  # fmt: skip
 
 
 BACKENDS = _backends()

@@ -37,6 +37,8 @@ class Order:
     apart: bool = True
     uid: int | None = None
     needs: tuple[str, ...] = ()
+    open_way: bool = False
+    """Whether folders that are closed to other users are to be opened where `needs` lie below them."""
     opener: str = ""
     settings: dict[str, object] = field(default_factory=dict)
     controls: tuple[str, ...] = ()
@@ -90,6 +92,7 @@ class World:
             apart=backend.apart,
             uid=backend.uid,
             needs=_needs(folder),
+            open_way=backend.open_way or backend.uid is not None,
             opener=backend.opener,
             settings=dict(backend.settings),
         )
@@ -153,6 +156,19 @@ def _needs(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(paths))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the hidden form of attacks where a backend does without."""
+    left_out = [item for item in items if _is_hidden_for_nothing(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_hidden_for_nothing(item: pytest.Item) -> bool:
+    chosen = item.callspec.params if hasattr(item, "callspec") else {}
+    return bool(chosen.get("hidden")) and isinstance(chosen.get("world"), Backend) and not chosen["world"].hidden_too
+
+
 @pytest.fixture(scope="session", params=BACKENDS, ids=lambda backend: backend.name)
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Each backend that this machine offers; what is left when the whole suite has run is counted at the end."""
@@ -174,7 +190,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     closed = made.ask(do="close")
     made.close()
     assert growth(before, after) == {}
-    assert growth({"processes": ["python", "python", "neighbour"]}, closed) == {}
+    assert growth({"processes": ["python", "python", "neighbour"], "roots": before.get("roots", 0)}, closed) == {}
 
 
 def warm_up(world: World) -> None:
@@ -222,6 +238,7 @@ def _run_control(attack: Attack, folder: Path) -> Sighting:
     sources = [compose(attack.first)] if attack.first else []
     order = make_order(
         folder,
+        needs=_needs(folder),
         controls=(*sources, attack.program),
         beside=compose(attack.beside) if attack.beside else None,
         as_user=ORDINARY_USER if attack.as_user and os.getuid() == 0 else None,

@@ -10,18 +10,34 @@ def lines(path):
     except OSError as error:
         return [type(error).__name__]
 
+def names(path):
+    try:
+        return sorted(os.listdir(path))
+    except OSError as error:
+        return [type(error).__name__]
+
+def settled(text):  # without the name of a folder that is this attempt's alone
+    return text.replace(own, "~") if own != "/tmp" else text
+
+def limit(kind):  # of processes, others of a shared user id are counted in
+    shared = not numbered and os.stat(os.path.dirname(own)).st_uid == os.getuid()
+    return "shared" if shared and kind == resource.RLIMIT_NPROC else resource.getrlimit(kind)
+
+own = os.path.dirname(os.getcwd())
+numbered = names("/proc") != ["PermissionError"]  # else process numbers are the machine's
 status = dict(line.split(":\\t", 1) for line in lines("/proc/self/status") if ":\\t" in line)
 space = os.statvfs("/tmp")
 facts = {
-    "folder": os.getcwd(),
-    "files": sorted(path for top in ("/tmp", "/dev/shm", "/var/tmp") for path, _, _ in os.walk(top)),
-    "names": sorted(os.listdir(".")),
-    "space": (space.f_blocks, space.f_bfree // 64, space.f_files, space.f_ffree),
-    "descriptors": sorted(os.listdir("/proc/self/fd")),
-    "processes": sorted(name for name in os.listdir("/proc") if name.isdigit()),
-    "process": os.getpid(),
-    "environment": sorted(os.environ.items()),
-    "limits": [resource.getrlimit(kind) for kind in range(16)],
+    "folder": settled(os.getcwd()),
+    "files": sorted(settled(path) for top in (own, "/tmp", "/dev/shm", "/var/tmp") for path, _, _ in os.walk(top)),
+    "names": names("."),
+    "temporary": names("/tmp"),
+    "space": (space.f_blocks, space.f_bfree // 64, space.f_files, space.f_ffree) if own == "/tmp" else "the machine's",
+    "descriptors": names("/proc/self/fd"),
+    "processes": [name for name in names("/proc") if name.isdigit() or not numbered],
+    "process": os.getpid() if numbered else "the machine's",
+    "environment": sorted((name, settled(value)) for name, value in os.environ.items()),
+    "limits": [limit(kind) for kind in range(16)],
     "priority": (os.getpriority(0, 0), os.sched_getscheduler(0), sorted(os.sched_getaffinity(0))),
     "umask": os.umask(0o022),
     "host": os.uname()[:2],
@@ -32,7 +48,7 @@ facts = {
     "status": {key: status.get(key) for key in (
         "TracerPid", "Threads", "SigQ", "SigBlk", "SigIgn", "CapEff", "CapBnd", "Seccomp", "NoNewPrivs", "Umask")},
     "oom": lines("/proc/self/oom_score_adj"),
-    "path": sys.path,
+    "path": [settled(path) for path in sys.path],
 }
 children = []
 for _ in range(8):

@@ -6,6 +6,7 @@ When it ends, the kernel ends and forgets all of it.
 """
 
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -22,8 +23,10 @@ from pathlib import Path
 import watching
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_NEW_USER, _NEW_PID, _NEW_OTHERS = 0x10000000, 0x20000000, 0x00020000 | 0x04000000 | 0x08000000 | 0x40000000
-_BIND, _REC, _PRIVATE = 4096, 16384, 1 << 18
+_NEW_USER, _NEW_PID, _NEW_MOUNT, _NEW_IPC = 0x10000000, 0x20000000, 0x00020000, 0x08000000
+_NEW_OTHERS = _NEW_MOUNT | _NEW_IPC | 0x04000000 | 0x40000000
+_READ_ONLY, _REMOUNT, _BIND, _REC, _PRIVATE = 1, 32, 4096, 16384, 1 << 18
+_KEPT_FLAGS = {"nosuid": 2, "nodev": 4, "noexec": 8, "noatime": 1024, "nodiratime": 2048, "relatime": 1 << 21}
 _JOIN_SESSION, _KEYCTL = 1, {"x86_64": 250, "aarch64": 219}
 _ADD_KEY = {"x86_64": 248, "aarch64": 217}
 METADATA = "169.254.169.254"
@@ -32,22 +35,25 @@ METADATA = "169.254.169.254"
 def main() -> int:
     """Make the namespaces, run the order in them, return the first process's exit code."""
     order = json.loads(Path(sys.argv[1]).read_text())
-    if not order["apart"]:
-        return _run(order)
+    hits = os.open(order["hits"], os.O_WRONLY | os.O_APPEND)  # before folders are covered
     uid, gid = os.getuid(), os.getgid()
-    _check(_libc.unshare(_NEW_OTHERS | _NEW_PID | (_NEW_USER if uid else 0)), "unshare")
+    kinds = _NEW_OTHERS | _NEW_PID if order["apart"] else _NEW_MOUNT | _NEW_IPC
+    _check(_libc.unshare(kinds | (_NEW_USER if uid else 0)), "unshare")
     if uid:
         for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
             Path(f"/proc/self/{name}").write_text(text)
+    _mount("none", "/", "", _REC | _PRIVATE)
+    if not order["apart"]:
+        _mount("tmpfs", "/dev/shm", "tmpfs", 0)  # what neighbours share by name is thrown away as well
+        return _run(order, hits)
     pid = os.fork()
     if pid == 0:
         _libc.prctl(1, signal.SIGKILL, 0, 0, 0)
-        os._exit(_run(order))
+        os._exit(_run(order, hits))
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _run(order: dict) -> int:
-    hits = os.open(order["hits"], os.O_WRONLY | os.O_APPEND)  # before folders are covered
+def _run(order: dict, hits: int) -> int:
     if order["apart"]:
         os.setsid()  # signals to a process group pass borders of pid namespaces
         _settle(order)
@@ -68,12 +74,11 @@ def _run(order: dict) -> int:
 
 def _settle(order: dict) -> None:
     """Make this process's namespaces look like a machine of their own."""
-    _mount("none", "/", "", _REC | _PRIVATE)
     _mount("proc", "/proc", "proc", 0)
     _mount("tmpfs", "/dev/shm", "tmpfs", 0)
     if order["controls"]:
-        _make_disposable()
-    elif order["uid"] is not None:
+        _make_disposable(order["needs"])
+    elif order["open_way"]:
         _open_way(order["needs"])
     Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0")
     try:  # ids of control groups hold process ids: those of two suites at once should differ
@@ -84,23 +89,61 @@ def _settle(order: dict) -> None:
         _bring_up_loopback()
 
 
-def _make_disposable() -> None:
-    """Cover every top-level folder with an overlay: what controls write is gone with this namespace."""
-    mounted = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+def _make_disposable(needs: Iterable[str]) -> None:
+    """Let nothing that controls write reach the machine: it is read-only here, and what covers it forgets."""
+    mounted = _mounts()
+    for point, flags in mounted.items():
+        if not _is_below(point, "/proc") and not _is_below(point, "/sys"):  # controls open, but never write to, those
+            _make_read_only(point, flags)
     _mount("tmpfs", "/mnt", "tmpfs", 0)
+    _mount("tmpfs", "/dev/shm", "tmpfs", 0)
     for folder in sorted(Path("/").iterdir()):
-        path = str(folder)
-        inner = any(point == path or point.startswith(path + "/") for point in mounted)
-        if path == "/mnt" or inner or folder.is_symlink() or not folder.is_dir():
+        if str(folder) in ("/mnt", "/proc", "/sys", "/dev") or folder.is_symlink() or not folder.is_dir():
             continue
-        upper, work = f"/mnt{path}/upper", f"/mnt{path}/work"
+        inner = [point for point in mounted if point.startswith(f"{folder}/")]
+        hides = any(_is_below(path, point) for path in needs for point in inner)
+        if hides or not _cover(folder):
+            for part in sorted(folder.iterdir()):
+                if part.is_dir() and not part.is_symlink() and not any(_is_below(point, str(part)) for point in inner):
+                    _cover(part)
+    Path("/etc/resolv.conf").unlink(missing_ok=True)
+    Path("/etc/resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+
+
+def _mounts() -> dict[str, int]:
+    """Return every mount that this process can reach, with the flags that it has to keep."""
+    found = {}
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        point, options = line.split()[1].encode().decode("unicode_escape"), line.split()[3].split(",")
+        if os.access(point, os.F_OK):
+            found[point] = sum(flag for name, flag in _KEPT_FLAGS.items() if name in options)
+    return found
+
+
+def _make_read_only(point: str, flags: int) -> None:
+    try:
+        _mount("none", point, "", _REMOUNT | _BIND | _READ_ONLY | flags)
+    except OSError as error:
+        if error.errno != errno.EINVAL or os.path.ismount(point):  # else another mount covers it
+            raise
+
+
+def _cover(folder: Path) -> bool:
+    """Put an overlay over a folder; returns whether the kernel allows it, which it does not above certain mounts."""
+    upper, work = f"/mnt{folder}/upper", f"/mnt{folder}/work"
+    try:
         os.makedirs(upper)
         os.makedirs(work)
         os.chmod(upper, folder.stat().st_mode & 0o7777)
         extra = ",userxattr" if os.getuid() else ""
-        _mount("overlay", path, "overlay", 0, f"lowerdir={path},upperdir={upper},workdir={work}{extra}")
-    Path("/etc/resolv.conf").unlink(missing_ok=True)
-    Path("/etc/resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+        _mount("overlay", str(folder), "overlay", 0, f"lowerdir={folder},upperdir={upper},workdir={work}{extra}")
+    except OSError:
+        return False  # it stays read-only
+    return True
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _open_way(needs: Iterable[str]) -> None:

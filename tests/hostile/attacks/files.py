@@ -174,14 +174,22 @@ ATTACKS = (
             except OSError as error:
                 failure = error
                 continue
-            return path
+            if os.stat(path).st_mode & 0o777 == 0o777:  # some filters only say that it worked
+                return path
+            failure = PermissionError(errno.EPERM, "nothing changed")
         raise failure
         """,
         needs_root=True,
     ),
     Attack(
         "a setuid file that counts",
-        "os.close(os.open('s', 66))\nos.chown('s', 0, 0)\nos.chmod('s', 0o4755)\nreturn 1",
+        """
+        os.close(os.open("s", 66))
+        os.chown("s", 0, 0)
+        os.chmod("s", 0o4755)
+        status = os.stat("s")
+        return status.st_uid == 0 and status.st_mode & 0o4000
+        """,
         needs_root=True,
     ),
     Attack(
@@ -189,7 +197,7 @@ ATTACKS = (
         """
         os.close(os.open("c", 66))
         os.setxattr("c", "security.capability", bytes([1, 0, 0, 2, 0, 0, 32, 0]) + bytes(12))
-        return 1
+        return len(os.getxattr("c", "security.capability"))
         """,
         needs_root=True,
     ),

@@ -5,19 +5,22 @@ from attack import Attack
 _VICTIM = """
 import socket
 secret = "another attempt's"
-open("/tmp/victim", "w").write(secret)
-open("/dev/shm/victim", "w").write(secret)
+for path in ("victim", "/tmp/victim", "/dev/shm/victim"):
+    try:
+        open(path, "w").write(secret)
+    except OSError:
+        continue  # there is no such folder in its jail
 segment = libc.shmget(0x7B55, 4096, 0o1666)
 queue = libc.mq_open(b"/victim", os.O_RDWR | os.O_CREAT, 0o666, None)
-abstract = socket.socket(socket.AF_UNIX)
-abstract.bind("\\0victim")
-abstract.listen()
-try:
-    tcp = socket.socket()
-    tcp.bind(("127.0.0.1", 47_117))
-    tcp.listen()
-except OSError:
-    pass
+kept = []
+for family, address in ((socket.AF_UNIX, "\\0victim"), (socket.AF_INET, ("127.0.0.1", 47_117))):
+    try:
+        sock = socket.socket(family)
+        sock.bind(address)
+        sock.listen()
+    except OSError:
+        continue  # nor such sockets
+    kept.append(sock)
 import fcntl
 locked = open(ctypes.__file__)
 fcntl.flock(locked, fcntl.LOCK_EX)
@@ -41,6 +44,22 @@ def _beside(name: str, body: str) -> Attack:
 
 ATTACKS = (
     _beside("another attempt's file", "return 'another' in open('/tmp/victim').read()"),
+    _beside(
+        "another attempt's folder",
+        """
+        import glob
+        pids = range(1, 40_000)
+        here = os.path.dirname(os.path.dirname(os.getcwd()))
+        guesses = [*glob.glob("../../*/work/victim"), *glob.glob("/tmp/*/*/work/victim")]
+        guesses += [f"{here}/{pid}-{serial}/work/victim" for pid in pids for serial in range(3)]
+        for path in (*guesses, *(f"/proc/{pid}/cwd/victim" for pid in pids)):
+            try:
+                if b"another" in read(path):
+                    return path
+            except OSError:
+                continue
+        """,
+    ),
     _beside("another attempt's shared memory", "return 'another' in open('/dev/shm/victim').read()"),
     _beside("another attempt's SysV shared memory", "return libc.shmget(0x7B55, 0, 0) >= 0"),
     _beside("another attempt's queue", "return libc.mq_open(b'/victim', os.O_RDONLY) >= 0"),
