@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from assay.sandboxes import landlock, rootfs, syscalls
 from assay.sandboxes.landlock import Rule
 
 _OWN_PROC = ("fd", "status", "stat", "statm", "maps", "cmdline", "limits")
-_FIRST_USERS = (100_000, 50_000)
-"""Where user ids for children may begin: the second is for user namespaces of 65,536 ids."""
-_USERS = 4096
+_FIRST_USERS = (0x7000_0000, 50_000)
+"""Where user ids for children may begin: beyond all that tools hand out (subordinate ids begin at 100,000), because
+whatever has such an id is killed; the second is for user namespaces of 65,536 ids."""
+_USERS = 4096  # and as many above them, for `kill_user`
 _KEPT = {"CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "KILL": 5, "SETGID": 6, "SETUID": 7}
 _WELCOME = {"SYS_PTRACE": 19}  # without it memory that processes share is counted for each of them
 _ROOM = 128  # for what others of a shared user id may start meanwhile
@@ -98,7 +99,7 @@ def settle_host(fence: Fence) -> Fence:
         landlock.keep_signals_inside(fence.version)
         _check_signals(os.getppid())
     if fence.user is not None:
-        as_user(fence.user, kill_all)  # what a host that was killed may have left
+        kill_user(fence.user)  # what a host that was killed may have left
     return fence
 
 
@@ -127,22 +128,26 @@ def process_limit(fence: Fence, processes: int) -> int:
     return processes if fence.user is not None else fence.others + processes + _ROOM
 
 
-def as_user(user: int, act: Callable[[], None]) -> None:
-    """Do something as a process of that user without privileges, and wait for it. Raises OSError if it fails."""
+def kill_user(user: int) -> None:
+    """Kill every process of that user, from a process that none of them can kill first. Raises OSError if it fails.
+
+    Whom a process may signal is said by its effective user id too, by whom it may be signalled only by the others.
+    """
+    killer = user + _USERS
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             os.setgroups([])
-            os.setresgid(user, user, user)
-            os.setresuid(user, user, user)
+            os.setresgid(killer, killer, killer)
+            os.setresuid(killer, user, killer)
             syscalls.keep_capabilities(0)
-            act()
+            kill_all()
             code = 0
         finally:
             os._exit(code)
     if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
-        raise OSError(f"cannot act as user {user}")
+        raise OSError(f"cannot kill the processes of user {user}")
 
 
 def kill_all() -> None:
@@ -186,7 +191,7 @@ def _take_user(first: int) -> int:
 def _first_user() -> int | None:
     spans = [tuple(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
     for first in _FIRST_USERS:
-        if any(inside <= first and first + _USERS <= inside + length for inside, _, length in spans):
+        if any(inside <= first and first + 2 * _USERS <= inside + length for inside, _, length in spans):
             return first
     return None
 

@@ -163,7 +163,7 @@ class FencedTree:
         if self._fence.user is None:
             fence.kill_all()
             return
-        fence.as_user(self._fence.user, fence.kill_all)
+        fence.kill_user(self._fence.user)
         _signal(pid)  # it may not have its user id yet
 
     def end(self) -> float:
@@ -173,7 +173,7 @@ class FencedTree:
             if self._fence.user is None:
                 fence.kill_all()
             else:
-                fence.as_user(self._fence.user, fence.kill_all)
+                fence.kill_user(self._fence.user)
             cpu_s = _reap_all()
         workfolder.remove(self._fence.folder)
         return cpu_s

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -118,13 +119,47 @@ def processes_of(name: str) -> list[str]:
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            users = (ORDINARY_USER, *range(100_000, 104_096)) if os.getuid() == 0 else (os.getuid(),)
+            users = (ORDINARY_USER, *range(0x7000_0000, 0x7000_1000)) if os.getuid() == 0 else (os.getuid(),)
             same = os.readlink(entry / "ns/pid") == os.readlink("/proc/self/ns/pid")
             if same and entry.stat().st_uid in users and (entry / "comm").read_text().strip() == name:
                 found.append(entry.name)
         except OSError:
             continue  # no process, or one that ended meanwhile
     return found
+
+
+HUNTER = """
+import os, sys
+user = int(sys.argv[1])
+os.setgroups([])
+os.setresgid(user, user, user)
+os.setresuid(user, user, user)
+print("hunting", flush=True)
+while True:
+    try:
+        os.kill(-1, 9)
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root")
+@pytest.mark.parametrize("_time", range(12))  # the hunter may be late once, but not always
+def test_an_attempt_cannot_kill_what_ends_it(_time: int) -> None:
+    """A process that kills all it can, without pause, ends when its user's processes are to end."""
+    user = 0x6000_0000 + os.getpid()  # nobody else's: it will have nothing left
+    command = [sys.executable, "-c", HUNTER, str(user)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as hunter:
+        assert hunter.stdout is not None
+        hunter.stdout.readline()
+
+        try:
+            fence.kill_user(user)
+            status = hunter.wait(10)
+        finally:
+            hunter.kill()
+
+    assert status == -signal.SIGKILL
 
 
 def test_a_weak_level_is_refused_unless_the_operator_allows_it() -> None:
