@@ -2,7 +2,7 @@
 
   1. the whole HTTP path, isolation and split oracle included: one batch submitted, its results followed
   2. the bare-fork limit: warm interpreter, fork, exec the same program, no isolation, one forker per core; and the
-     same by a single forker with numpy loaded, which is what the targets were set against (docs/decisions/0004)
+     same by a single forker with numpy loaded, which is what the targets were set against (docs/decisions/0005)
   3. one unisolated `python file.py` per attempt, as many at once as the service runs
 
 Then the latency of a one-attempt `POST /v1/score` beside `python -c pass`, the memory of the idle service, and how
