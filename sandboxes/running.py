@@ -93,6 +93,10 @@ class RunningChild:
             sample.starved_s,
         )
 
+    def account(self, cpu_s: float, memory_mb: float) -> None:
+        """Take in what its tree has used in all; how long it waited for a core is known from the looks before."""
+        self.observe(Sample(cpu_s, memory_mb, self._sample.starved_s))
+
     def finish(self, code: int, *, over_memory: bool) -> None:
         """Take in its end: `code` as `os.waitstatus_to_exitcode` gives it. All it wrote and used is known by now.
 

@@ -258,7 +258,7 @@ def _take_in(cell: _Cell, heard: Heard) -> Event | None:
         child.observe(Sample(*heard.fields))
     if heard.kind == "exit":
         code, cpu_s, peak_mb, over_memory = heard.fields
-        child.observe(Sample(cpu_s, peak_mb, 0.0))
+        child.account(cpu_s, peak_mb)
         child.drain_all()
         killed = cell.jail.killed_for_memory()
         child.finish(code, over_memory=over_memory or killed)

@@ -101,6 +101,7 @@ def _run_case(slot: Slot, payload: bytes, case: Case, limits: Limits, around: Su
         child.start_clock()
     budget.start()
     over = _await_end(slot, child, budget)
+    budget.pause(child.starved_s())
     if child.cut_by is Outcome.INCONCLUSIVE:
         raise Inconclusive("the machine was too busy to time the program")
     run = _describe_end(child, limits)

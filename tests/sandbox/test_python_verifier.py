@@ -7,6 +7,7 @@ import pytest
 from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.pool import Pool
+from assay.sandboxes.running import RunningChild
 from assay.schema import Verdict
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.python import PythonVerifier
@@ -379,3 +380,23 @@ def test_a_candidate_that_wears_the_oracle_out_fails(judge: Judge) -> None:
     verdict = judge(flood + send, tests=["f() == 1"], entry_point="f")
 
     assert verdict.reward == 0.0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cases": [{"stdin": "", "stdout": ""}] * 4},
+        {"tests": ["f() is None"] * 4},
+        {"test_file": "from solution import f\n" + "".join(f"def test_{n}(): f()\n" for n in range(4))},
+    ],
+)
+def test_time_without_a_core_is_not_the_attempts(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, fields: dict[str, object]
+) -> None:
+    """However a test is run, what the machine kept from it does not count against the tests after it."""
+    monkeypatch.setattr(RunningChild, "starved_s", lambda _: 0.5)
+    sleep = "import time\ntime.sleep(0.5)\n" if "cases" in fields else "import time\ndef f(): time.sleep(0.5)\n"
+
+    verdict = judge(sleep, **fields, limits={"attempt_wall_s": 1.5})
+
+    assert _outcomes(verdict) == ["passed"] * 4

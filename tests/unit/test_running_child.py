@@ -1,6 +1,7 @@
 """The worker's accounts of a running child: what counts as passing a limit, also at its very end."""
 
 import os
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -86,3 +87,18 @@ def test_a_child_that_ended_by_itself_was_in_time(code: int, cut_by: Outcome | N
     child.finish(code, over_memory=False)
 
     assert child.cut_by is cut_by
+
+
+def test_waiting_for_a_core_is_remembered_after_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attempt whose test a limit has cut is still credited for what the machine kept from it."""
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    child = RunningChild(1, LIMITS, None, None)
+    child.start_clock()
+    now[0] += 5.0
+    child.observe(Sample(0.9, 1.0, 4.0))
+
+    child.account(1.0, 1.0)
+    child.finish(-9, over_memory=False)
+
+    assert child.starved_s() == pytest.approx(4.0)

@@ -228,6 +228,7 @@ class Session:
 
     def _replace(self, index: int, reason: str) -> tuple[bool, int | None]:
         """The candidate is gone: mark the test, and give the oracle a new one where more tests may run."""
+        self._budget.pause(self._cast.starved_s())  # to learn the cause takes time that is not the completion's
         outcome, message = self._cause(reason)
         if index < 0:
             self._refuse(outcome, message)
