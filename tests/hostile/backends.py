@@ -9,6 +9,15 @@ ORDINARY_USER = 47_115
 
 _LOCKS = "the interpreter's files are shared read-only, and the kernel lets readers lock them"
 _BUFFERS = "memory of the kernel's own belongs to no process, and an ordinary user's jails have no control group"
+_LOOKS = "the host looks every 50 ms: what is done between two looks is done, and ended by the next"
+_LOOKED_AT = ("disk in many files", "disk in deleted files", "inodes", "inodes by links", "deep folders")
+"""What only the host's looks end where an attempt has no file system of its own."""
+_COUNTED = ("processes", "threads", "a fork bomb")
+"""And where it has no user id of its own."""
+_SEEN = {
+    "the size of a secret file": "Landlock governs no stat: that a path exists, its size, owner and times are seen",
+    "whether a process's number is in use": "there is one table of processes; nothing else of others is to be had",
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,8 @@ class Backend:
     """Whether the interpreter's folders are to be made open to other users, in this worker's namespaces alone."""
     hidden_too: bool = True
     """Whether attacks run hidden as well: not where jails, or their one filter, are those of a backend before."""
+    killed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Outcomes by which attacks may end here, beside those that end them everywhere; each died by SIGKILL."""
     neighbour: str = "jail"
     """The word in ASSAY_REQUIRE that makes the tests fail, not skip, where this backend is missing."""
 
@@ -49,6 +60,7 @@ def _backends() -> tuple[Backend, ...]:
     user = ORDINARY_USER if root else None
     known = {"a lock on a shared file": _LOCKS}
     unaccounted = {**known, buffers: _BUFFERS}
+    killed = ("runtime_error", "memory_exceeded")
     fenced = {"sandbox": "landlock", "least_confinement": "landlock"}
     return (
         Backend("local-root", opener, needs_root=True, not_stopped=known),
@@ -58,11 +70,14 @@ def _backends() -> tuple[Backend, ...]:
             neighbour="docker",
         ),
         Backend(
-            "landlock-root", opener, fenced, needs_root=True, open_way=True, not_stopped=unaccounted,
+            "landlock-root", opener, fenced, needs_root=True, open_way=True, not_stopped={**known, **_SEEN},
+            sometimes=dict.fromkeys(_LOOKED_AT, _LOOKS), killed=dict.fromkeys(_LOOKED_AT, killed),
             hidden_too=False, neighbour="landlock",
         ),
         Backend(
-            "landlock-user", opener, fenced, uid=user, not_stopped=unaccounted, hidden_too=False, neighbour="landlock",
+            "landlock-user", opener, fenced, uid=user, not_stopped={**unaccounted, **_SEEN},
+            sometimes=dict.fromkeys((*_LOOKED_AT, *_COUNTED), _LOOKS),
+            killed=dict.fromkeys((*_LOOKED_AT, *_COUNTED), killed), hidden_too=False, neighbour="landlock",
         ),
     )  # fmt: skip
 

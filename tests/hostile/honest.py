@@ -20,11 +20,14 @@ def settled(text):  # without the name of a folder that is this attempt's alone
     return text.replace(own, "~") if own != "/tmp" else text
 
 def limit(kind):  # of processes, others of a shared user id are counted in
-    shared = not numbered and os.stat(os.path.dirname(own)).st_uid == os.getuid()
     return "shared" if shared and kind == resource.RLIMIT_NPROC else resource.getrlimit(kind)
 
 own = os.path.dirname(os.getcwd())
 numbered = names("/proc") != ["PermissionError"]  # else process numbers are the machine's
+shared = not numbered and os.stat(os.path.dirname(own)).st_uid == os.getuid()
+users = (os.getresuid(), os.getresgid(), os.getgroups())
+if not numbered and not shared:  # it differs from jail to jail
+    users = [len({*users[0], *users[1]}), os.getuid() >= 50_000, os.getuid() == os.stat(own).st_uid, users[2]]
 status = dict(line.split(":\\t", 1) for line in lines("/proc/self/status") if ":\\t" in line)
 space = os.statvfs("/tmp")
 facts = {
@@ -44,7 +47,7 @@ facts = {
     "memory": {kind: lines(f"/proc/sysvipc/{kind}") for kind in ("shm", "msg", "sem")},
     "mounts": [re.sub("[ug]id=[0-9]+", "", line) for line in lines("/proc/self/mounts")],
     "sockets": lines("/proc/net/unix")[1:],
-    "user": (os.getresuid(), os.getresgid(), os.getgroups()),
+    "user": users,
     "status": {key: status.get(key) for key in (
         "TracerPid", "Threads", "SigQ", "SigBlk", "SigIgn", "CapEff", "CapBnd", "Seccomp", "NoNewPrivs", "Umask")},
     "oom": lines("/proc/self/oom_score_adj"),

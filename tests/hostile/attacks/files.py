@@ -82,6 +82,7 @@ ATTACKS = (
                         continue
         """,
     ),
+    Attack("the size of a secret file", "return os.stat(WORLD['settings']).st_size"),
     Attack(
         "a symbolic link to a secret",
         "os.symlink(WORLD['data'], 'link')\nreturn is_secret(read('link'))",

@@ -85,6 +85,16 @@ ATTACKS = (
         """,
     ),
     Attack(
+        "whether a process's number is in use",
+        """
+        try:
+            os.kill(WORLD["neighbour"], 0)
+        except PermissionError:
+            pass
+        return "it is"
+        """,
+    ),
+    Attack(
         "ptrace",
         _each("call('ptrace', 16, pid, 0, 0)\ncall('wait4', pid, 0, 0x40000000, 0)\nreturn pid"),
     ),
