@@ -70,14 +70,16 @@ def remove_orphans(engine: Engine) -> list[str]:
     orphans = [one.id for one in engine.list(LABEL) if is_orphan(one.labels, machine, running=one.running)]
     for container_id in orphans:
         engine.remove(container_id)
-        log.warning("orphan_removed", extra={"container": container_id[:12]})
+        log.warning("orphan_removed container=%s", container_id[:12])
     return orphans
 
 
 def _close(fleet: Fleet, engine: Engine) -> None:
-    for container_id in fleet.close():
-        engine.remove(container_id)
-    engine.close()
+    try:
+        for container_id in fleet.close():
+            engine.remove(container_id)
+    finally:
+        engine.close()
 
 
 def _plan(settings: Settings, facts: Facts, image: str, folder: str) -> Plan:

@@ -72,7 +72,7 @@ class Container:
                 try:
                     wire.send(self._keeper, ["retire"])
                 except OSError:
-                    log.info("container_gone_before_retirement", extra={"container": self.id[:12]})
+                    log.info("container_gone_before_retirement container=%s", self.id[:12])
 
     def has_killed_for_memory(self) -> bool:
         """Whether the container as a whole ran out of memory: attempts may have lost processes through no fault of

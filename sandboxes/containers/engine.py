@@ -19,7 +19,6 @@ class Facts:
     memory_bytes: int
     runtimes: frozenset[str]
     has_apparmor: bool
-    address: str
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,6 @@ class Engine:
             int(info.get("MemTotal") or 0),
             frozenset(info.get("Runtimes") or ()),
             any("name=apparmor" in option for option in info.get("SecurityOptions") or ()),
-            str(self._client.api.base_url),
         )
 
     def image_id(self, name: str) -> tuple[str, str]:

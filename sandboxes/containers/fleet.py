@@ -57,9 +57,7 @@ class Fleet:
         old = self._current
         self._left.append(old)
         self._current = self._make()
-        log.info(
-            "container_replaced", extra={"old": old.id[:12], "new": self._current.id[:12], "after": self._attempts}
-        )
+        log.info("container_replaced old=%s new=%s attempts=%d", old.id[:12], self._current.id[:12], self._attempts)
         self._attempts = 0
         self._leaving = False
         self._forget_ended()
