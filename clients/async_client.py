@@ -8,7 +8,7 @@ from typing import Self
 import httpx
 
 from assay.clients import calls
-from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Read, Task, VerifierInfo
+from assay.clients.calls import Accepted, AttemptLike, Batch, BatchStatus, Call, Read, Task, VerifierInfo
 from assay.clients.client import TIMEOUT
 from assay.clients.following import Following
 from assay.clients.retries import Outage, RetryPolicy, Tries
@@ -70,36 +70,36 @@ class AsyncClient:
         """Hand in a batch; once this returns, the service will finish it even if it restarts."""
         return await self._send(calls.submit(tasks, attempts, options, idempotency_key))
 
-    async def status(self, batch_id: str) -> BatchStatus:
+    async def status(self, batch: Batch) -> BatchStatus:
         """Return how far a batch is."""
-        return await self._send(calls.status(batch_id))
+        return await self._send(calls.status(batch))
 
-    async def iter_results(self, batch_id: str, *, after: int = 0) -> AsyncIterator[Result]:
+    async def iter_results(self, batch: Batch, *, after: int = 0) -> AsyncIterator[Result]:
         """Yield a batch's results as they finish, each once, across cut connections; `after` skips some."""
         following = Following(after)
         tries = Tries(self._retry)
         while True:
             try:
-                async for result in self._stream(batch_id, following, tries):
+                async for result in self._stream(batch, following, tries):
                     tries.succeed()
                     yield result
                 problem = "the stream ended before the batch was complete"
             except httpx.TransportError as error:
                 problem = self._outage.begin(error)
-            if following.is_complete((await self.status(batch_id)).total):
+            if following.is_complete((await self.status(batch)).total):
                 return
             await self._sleep(tries.after_error(problem))
 
-    async def wait(self, batch_id: str) -> list[Result]:
+    async def wait(self, batch: Batch) -> list[Result]:
         """Return all results of a batch in input order, once it is complete."""
-        return sorted([result async for result in self.iter_results(batch_id)], key=lambda result: result.index)
+        return sorted([result async for result in self.iter_results(batch)], key=lambda result: result.index)
 
     async def run(
         self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
     ) -> list[Result]:
         """Submit a batch and wait for it: results in input order."""
         accepted = await self.submit(tasks, attempts, options=options)
-        return await self.wait(accepted.batch_id)
+        return await self.wait(accepted)
 
     async def score(
         self,
@@ -120,10 +120,10 @@ class AsyncClient:
         return await self._send(calls.score_one(task, completion, idempotency_key))
 
     async def cancel(
-        self, batch_id: str, *, groups: Sequence[str] | None = None, attempts: Sequence[int] | None = None
+        self, batch: Batch, *, groups: Sequence[str] | None = None, attempts: Sequence[int] | None = None
     ) -> None:
         """Cancel a batch, or only the given groups and attempt indexes of it."""
-        await self._send(calls.cancel(batch_id, groups, attempts))
+        await self._send(calls.cancel(batch, groups, attempts))
 
     async def store_task(self, task: Task) -> None:
         """Store a task, so that attempts can name it without sending it."""
@@ -133,8 +133,8 @@ class AsyncClient:
         """Return the verifiers that the service offers."""
         return await self._send(calls.verifiers())
 
-    async def _stream(self, batch_id: str, following: Following, tries: Tries) -> AsyncIterator[Result]:
-        response = await self._http.send(self._request(calls.results(batch_id, following.after)), stream=True)
+    async def _stream(self, batch: Batch, following: Following, tries: Tries) -> AsyncIterator[Result]:
+        response = await self._http.send(self._request(calls.results(batch, following.after)), stream=True)
         try:
             if not response.is_success:
                 await self._sleep(tries.after_answer(response.status_code, response.headers, await response.aread()))

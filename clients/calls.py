@@ -64,6 +64,10 @@ class Accepted(Answer):
     total: int
 
 
+Batch = str | Accepted
+"""A batch by its id, or as `submit` returned it."""
+
+
 class GroupStatus(Answer):
     """How far one group of a batch is."""
 
@@ -128,27 +132,27 @@ def score_one(task: Task, completion: str, key: str | None) -> Call[Result]:
     return _post("/v1/score", document, lambda body: _read_scored(body)[0], _key_header(key))
 
 
-def status(batch_id: str) -> Call[BatchStatus]:
+def status(batch: Batch) -> Call[BatchStatus]:
     """Build `GET /v1/batches/{id}`."""
-    return Call("GET", f"/v1/batches/{_segment(batch_id)}", _reader(BatchStatus))
+    return Call("GET", _batch_path(batch), _reader(BatchStatus))
 
 
-def results(batch_id: str, after: int) -> Call[None]:
+def results(batch: Batch, after: int) -> Call[None]:
     """Build the request for results as they finish, from the one after `after`; its lines are read one by one."""
     params = {"after": str(after), "follow": "true"}
-    return Call("GET", f"/v1/batches/{_segment(batch_id)}/results.jsonl", _ignore, params)
+    return Call("GET", f"{_batch_path(batch)}/results.jsonl", _ignore, params)
 
 
-def cancel(batch_id: str, groups: Sequence[str] | None, attempts: Sequence[int] | None) -> Call[None]:
+def cancel(batch: Batch, groups: Sequence[str] | None, attempts: Sequence[int] | None) -> Call[None]:
     """Build the request that cancels a whole batch, or the named groups and attempt indexes of it."""
     if groups is None and attempts is None:
-        return Call("DELETE", f"/v1/batches/{_segment(batch_id)}", _ignore)
+        return Call("DELETE", _batch_path(batch), _ignore)
     chosen = {
         "groups": None if groups is None else list(groups),
         "attempts": None if attempts is None else list(attempts),
     }
     document = {name: value for name, value in chosen.items() if value is not None}
-    return _post(f"/v1/batches/{_segment(batch_id)}/cancel", document, _ignore)
+    return _post(f"{_batch_path(batch)}/cancel", document, _ignore)
 
 
 def verifiers() -> Call[list[VerifierInfo]]:
@@ -251,6 +255,10 @@ def _post(
         body = gzip.compress(body, compresslevel=1, mtime=0)
         sent["Content-Encoding"] = "gzip"
     return Call("POST", path, read, headers=sent, body=body)
+
+
+def _batch_path(batch: Batch) -> str:
+    return f"/v1/batches/{_segment(batch if isinstance(batch, str) else batch.batch_id)}"
 
 
 def _segment(text: str) -> str:

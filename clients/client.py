@@ -8,7 +8,7 @@ from typing import Self
 import httpx
 
 from assay.clients import calls
-from assay.clients.calls import Accepted, AttemptLike, BatchStatus, Call, Read, Task, VerifierInfo
+from assay.clients.calls import Accepted, AttemptLike, Batch, BatchStatus, Call, Read, Task, VerifierInfo
 from assay.clients.following import Following
 from assay.clients.retries import Outage, RetryPolicy, Tries
 from assay.schema import BatchOptions, Result
@@ -69,35 +69,35 @@ class Client:
         """Hand in a batch; once this returns, the service will finish it even if it restarts."""
         return self._send(calls.submit(tasks, attempts, options, idempotency_key))
 
-    def status(self, batch_id: str) -> BatchStatus:
+    def status(self, batch: Batch) -> BatchStatus:
         """Return how far a batch is."""
-        return self._send(calls.status(batch_id))
+        return self._send(calls.status(batch))
 
-    def iter_results(self, batch_id: str, *, after: int = 0) -> Iterator[Result]:
+    def iter_results(self, batch: Batch, *, after: int = 0) -> Iterator[Result]:
         """Yield a batch's results as they finish, each once, across cut connections; `after` skips some."""
         following = Following(after)
         tries = Tries(self._retry)
         while True:
             try:
-                for result in self._stream(batch_id, following, tries):
+                for result in self._stream(batch, following, tries):
                     tries.succeed()
                     yield result
                 problem = "the stream ended before the batch was complete"
             except httpx.TransportError as error:
                 problem = self._outage.begin(error)
-            if following.is_complete(self.status(batch_id).total):
+            if following.is_complete(self.status(batch).total):
                 return
             self._sleep(tries.after_error(problem))
 
-    def wait(self, batch_id: str) -> list[Result]:
+    def wait(self, batch: Batch) -> list[Result]:
         """Return all results of a batch in input order, once it is complete."""
-        return sorted(self.iter_results(batch_id), key=lambda result: result.index)
+        return sorted(self.iter_results(batch), key=lambda result: result.index)
 
     def run(
         self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
     ) -> list[Result]:
         """Submit a batch and wait for it: results in input order."""
-        return self.wait(self.submit(tasks, attempts, options=options).batch_id)
+        return self.wait(self.submit(tasks, attempts, options=options))
 
     def score(
         self,
@@ -118,10 +118,10 @@ class Client:
         return self._send(calls.score_one(task, completion, idempotency_key))
 
     def cancel(
-        self, batch_id: str, *, groups: Sequence[str] | None = None, attempts: Sequence[int] | None = None
+        self, batch: Batch, *, groups: Sequence[str] | None = None, attempts: Sequence[int] | None = None
     ) -> None:
         """Cancel a batch, or only the given groups and attempt indexes of it."""
-        self._send(calls.cancel(batch_id, groups, attempts))
+        self._send(calls.cancel(batch, groups, attempts))
 
     def store_task(self, task: Task) -> None:
         """Store a task, so that attempts can name it without sending it."""
@@ -131,8 +131,8 @@ class Client:
         """Return the verifiers that the service offers."""
         return self._send(calls.verifiers())
 
-    def _stream(self, batch_id: str, following: Following, tries: Tries) -> Iterator[Result]:
-        response = self._http.send(self._request(calls.results(batch_id, following.after)), stream=True)
+    def _stream(self, batch: Batch, following: Following, tries: Tries) -> Iterator[Result]:
+        response = self._http.send(self._request(calls.results(batch, following.after)), stream=True)
         try:
             if not response.is_success:
                 self._sleep(tries.after_answer(response.status_code, response.headers, response.read()))

@@ -31,6 +31,23 @@ def test_submit_sends_tasks_attempts_and_a_key() -> None:
     assert len(service.requests[0].headers["Idempotency-Key"]) >= 16
 
 
+def test_an_accepted_batch_is_as_good_as_its_id() -> None:
+    """What `submit` returns may be handed to every call that names a batch."""
+    service = FakeService(accepted(), httpx.Response(200, content=line(result(1))), status(1, 1))
+    client = service.client()
+
+    batch = client.submit([{"id": "t"}], [{"task_id": "t", "completion": ""}])
+    got = list(client.iter_results(batch))
+    client.status(batch)
+    client.cancel(batch)
+    client.cancel(batch, groups=["t"])
+
+    assert [one.seq for one in got] == [1]
+    assert [request.url.path for request in service.requests[1:]] == [
+        "/v1/batches/b/results.jsonl", "/v1/batches/b", "/v1/batches/b", "/v1/batches/b", "/v1/batches/b/cancel",
+    ]  # fmt: skip
+
+
 def test_large_bodies_are_compressed() -> None:
     """A body of some size goes as gzip and arrives whole."""
     service = FakeService(accepted())
