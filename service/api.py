@@ -44,8 +44,9 @@ def create_app(parts: Parts) -> FastAPI:
     guard = [Depends(_key_check(parts.settings.api_keys))]
     app.include_router(open_routes(parts))
     app.include_router(service_routes(parts), dependencies=guard)
-    app.include_router(batch_routes(parts), dependencies=guard)
-    app.include_router(task_routes(parts), dependencies=guard)
+    strict = [*guard, Depends(_check_query)]
+    app.include_router(batch_routes(parts), dependencies=strict)
+    app.include_router(task_routes(parts), dependencies=strict)
     app.openapi = lambda: _describe(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend it
     app.add_exception_handler(AssayError, _on_assay_error)
     app.add_exception_handler(HTTPException, _on_http_error)
@@ -89,6 +90,19 @@ def _key_check(api_keys: Sequence[SecretStr]) -> Callable[[Request], Awaitable[N
             raise Unauthorized("the bearer key is missing or wrong", fix="send Authorization: Bearer <key>")
 
     return check
+
+
+async def _check_query(request: Request) -> None:
+    """Refuse a query parameter that the route does not have; a POST of a batch reads its options there by itself."""
+    if request.method not in ("GET", "DELETE"):
+        return
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    for name in request.query_params:
+        if name not in known:
+            choices = f"; there are {', '.join(known)}" if known else ""
+            raise InvalidRequest(
+                f"unknown query parameter {name!r}", path=name, fix=f"remove it, or check its spelling{choices}"
+            )
 
 
 async def _on_assay_error(_request: Request, error: Exception) -> Response:

@@ -177,6 +177,27 @@ def test_a_body_over_the_limit_is_refused(http: httpx.Client) -> None:
     assert streamed.status_code == 413
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "name"),
+    [
+        ("GET", "/v1/batches/{id}/results.jsonl?after=0&folow=1", "folow"),
+        ("GET", "/v1/batches/{id}?follow=true", "follow"),
+        ("DELETE", "/v1/batches/{id}?groups=t0", "groups"),
+        ("GET", "/v1/tasks/t0/stats?contents=x", "contents"),
+        ("GET", "/v1/verifiers?name=echo", "name"),
+    ],
+)
+def test_unknown_query_parameters_are_refused(http: httpx.Client, method: str, path: str, name: str) -> None:
+    """A parameter that the endpoint does not have is a 422 whose `path` is its name."""
+    batch_id = submit(http, batch(1))
+
+    answer = http.request(method, path.format(id=batch_id))
+
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["path"] == name
+
+
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
 def test_a_decompression_bomb_is_refused(http: httpx.Client, name: str) -> None:
     """A small body that unpacks to a huge one is a 413 and is never unpacked whole."""
