@@ -6,7 +6,7 @@ This is the only module that reads the environment.
 import difflib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -77,10 +77,7 @@ def load_settings(environ: Mapping[str, str] | None = None, file: Path | None = 
     values: dict[str, object] = {}
     chosen = file or (Path(source["ASSAY_CONFIG"]) if source.get("ASSAY_CONFIG") else None)
     if chosen is not None:
-        try:
-            values.update(tomllib.loads(chosen.read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise InvalidRequest(f"cannot read settings file {chosen}: {error}", path=str(chosen)) from error
+        values.update(_read_file(chosen))
     for name in Settings.model_fields:
         text = source.get(f"{_PREFIX}{name.upper()}")
         if text:
@@ -94,15 +91,31 @@ def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
     known = {*_ELSEWHERE, *(f"{_PREFIX}{name.upper()}" for name in Settings.model_fields)}
     descriptions = []
     for name in sorted(name for name in source if name.startswith(_PREFIX) and name not in known):
-        nearest = difflib.get_close_matches(name, sorted(known), n=1)
-        hint = f"did you mean {nearest[0]}?" if nearest else "see the settings in the README"
-        descriptions.append(f"{name} is not a setting; {hint}")
+        descriptions.append(f"{name} is not a setting; {_nearest(name, known)}")
     return descriptions
 
 
 def override(settings: Settings, values: Mapping[str, object]) -> Settings:
     """Return `settings` with some values replaced (command-line options). Raises InvalidRequest naming the setting."""
     return _validate({**settings.model_dump(), **values})
+
+
+def _read_file(file: Path) -> Mapping[str, object]:
+    try:
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidRequest(f"cannot read settings file {file}: {error}", path=str(file)) from error
+    for name in values:
+        if name not in Settings.model_fields:
+            fix = _nearest(name, Settings.model_fields)
+            raise InvalidRequest(f"{name} is not a setting", path=str(file), fix=fix)
+    return values
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return what to do about a name that is none of the `known`."""
+    nearest = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"did you mean {nearest[0]}?" if nearest else "see the settings in the README"
 
 
 def _validate(values: Mapping[str, object]) -> Settings:

@@ -58,13 +58,18 @@ def test_senseless_values_are_refused(environ: dict[str, str], name: str) -> Non
     assert f"ASSAY_{name.upper()}" in caught.value.fix
 
 
-def test_unknown_keys_of_the_file_are_refused(tmp_path: Path) -> None:
-    """A misspelt setting is not ignored."""
+@pytest.mark.parametrize(
+    ("key", "fix"), [("slotz", "did you mean slots?"), ("xyzzy", "see the settings in the README")]
+)
+def test_unknown_keys_of_the_file_are_refused(tmp_path: Path, key: str, fix: str) -> None:
+    """A misspelt setting is not ignored: the refusal names the file, the key and the setting it resembles."""
     file = tmp_path / "assay.toml"
-    file.write_text("prot = 1\n")
+    file.write_text(f"{key} = 1\n")
 
-    with pytest.raises(InvalidRequest, match="prot"):
+    with pytest.raises(InvalidRequest) as caught:
         load_settings({}, file)
+
+    assert str(caught.value) == f"{file}: {key} is not a setting ({fix})"
 
 
 @pytest.mark.parametrize("text", [None, "port ="])
