@@ -37,6 +37,17 @@ class Dataset(StrEnum):
         }
 
 
+def recognised(row: Row) -> Dataset | None:
+    """Return the data set that a row which is no task of ours seems to come from, or None."""
+    if "id" in row or "task_id" not in row:
+        return None
+    if "test_list" in row:
+        return Dataset.MBPP
+    if "test" in row or "canonical_solution" in row:
+        return Dataset.MBPP if str(row["task_id"]).startswith("MBPP/") else Dataset.HUMANEVAL
+    return None
+
+
 def _check_task(row: Row, path: str) -> Row:
     return {
         "id": str(_field(row, "task_id", path)),

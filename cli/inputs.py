@@ -2,13 +2,13 @@
 
 import gzip
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any  # Any: documents are unparsed JSON until the registry or the service types them
 
 from assay.canonical import load_documents
-from assay.cli.datasets import Dataset
+from assay.cli.datasets import Dataset, recognised
 from assay.errors import InvalidRequest
 
 Document = Mapping[str, Any]
@@ -58,8 +58,21 @@ def read_tasks(path: Path, dataset: Dataset | None) -> list[Document]:
     if not rows:
         raise InvalidRequest("the file holds no tasks", path=str(path), fix="add some")
     if dataset is None:
+        _check_format(rows, path)
         return rows
     return [dataset.task(row, path=f"{path}[{n}]") for n, row in enumerate(rows)]
+
+
+def _check_format(rows: Iterable[Document], path: Path) -> None:
+    """Refuse rows of a data set that was not named, where the missing field alone would say too little."""
+    for number, row in enumerate(rows):
+        dataset = recognised(row)
+        if dataset is not None:
+            raise InvalidRequest(
+                f"the task has no id, but the fields of {dataset}",
+                path=f"{path}[{number}].id",
+                fix=f"give --format {dataset}, or add `id`",
+            )
 
 
 def gold_attempt(task: Document) -> Document | None:

@@ -137,6 +137,26 @@ def test_a_row_of_another_format_is_refused() -> None:
     assert caught.value.path == "file[3].test"
 
 
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ('{"task_id": "HumanEval/0", "prompt": "", "canonical_solution": "", "test": ""}', "humaneval"),
+        ('{"task_id": "MBPP/1", "prompt": "", "test": ""}', "mbpp"),
+        ('{"task_id": 2, "text": "", "code": "", "test_list": []}', "mbpp"),
+    ],
+)
+def test_rows_of_a_data_set_ask_for_its_format(tmp_path: Path, row: str, name: str) -> None:
+    """Without `--format` the refusal names the row and the option that reads it."""
+    file = tmp_path / "tasks.jsonl"
+    file.write_text(row)
+
+    with pytest.raises(InvalidRequest) as caught:
+        read_batch(file, None, None)
+
+    assert caught.value.path == f"{file}[0].id"
+    assert f"--format {name}" in caught.value.fix
+
+
 def test_without_attempts_golds_are_scored(tmp_path: Path) -> None:
     """Every task's gold is one attempt; a task without one is refused."""
     file = tmp_path / "tasks.jsonl"
