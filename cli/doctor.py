@@ -119,10 +119,12 @@ def _engine(settings: Settings) -> list[Finding]:
 
 def _modules() -> list[Finding]:
     missing = missing_modules(_NUMERIC_MODULES)
-    detail = f"without {', '.join(missing)}" if missing else ", ".join(_NUMERIC_MODULES)
+    here = f"without {', '.join(missing)}" if missing else ", ".join(_NUMERIC_MODULES)
     return [
-        Finding("python", True, f"{sys.version.split()[0]} judges completions"),
-        Finding("numeric modules", None if missing else True, detail, "pip install 'assay[science]'"),
+        Finding("python", True, f"{sys.version.split()[0]}, this machine's"),
+        Finding(
+            "numeric modules", None if missing else True, f"this machine's: {here}", "pip install 'assay[science]'"
+        ),
     ]
 
 

@@ -61,6 +61,11 @@ class JailPool:
         """How attempts are confined."""
         return self._backend.level
 
+    @property
+    def origin(self) -> Mapping[str, str]:
+        """What the place was made from; empty on the worker's own machine."""
+        return self._backend.origin
+
     @contextmanager
     def slot(self) -> Iterator[Slot]:
         """Lend a slot for one attempt; it is cleared when given back."""

@@ -2,11 +2,13 @@
 
 import os
 import platform
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.levels import Level
 from assay.sandboxes import cgroup, seccomp, syscalls
 from assay.sandboxes.backends import open_pool
 from assay.sandboxes.containers.engine import connect
@@ -193,7 +195,13 @@ def _memory_groups() -> Finding:
 
 def _jail(settings: Settings) -> Finding:
     try:
-        open_pool(settings.model_copy(update={"slots": 1, "insecure": False})).close()
+        with closing(open_pool(settings.model_copy(update={"slots": 1, "insecure": False}))) as pool:
+            return made(pool.level, pool.origin)
     except AssayError as error:
         return Finding("jail", False, str(error), "see the findings above")
-    return Finding("jail", True, "made, closed and checked from the inside")
+
+
+def made(level: Level, origin: Mapping[str, str]) -> Finding:
+    """Say at which level a worker would run here, and whose Python would judge."""
+    judge = f"the image's Python {origin['python']}" if "python" in origin else "this machine's Python"
+    return Finding("jail", True, f"made at level {level} and checked from the inside; {judge} judges completions")

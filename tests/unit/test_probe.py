@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from assay.sandboxes.probe import Facts, Finding, interpret
+from assay.levels import Level
+from assay.sandboxes.probe import Facts, Finding, interpret, made
 from assay.settings import Settings
 
 UBUNTU = Facts(
@@ -47,6 +48,21 @@ def test_an_engine_that_answers_stands_in_for_namespaces() -> None:
 
     assert found.ok is None
     assert "ASSAY_SANDBOX=auto" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("level", "origin", "judge"),
+    [
+        (Level.NAMESPACES, {}, "this machine's Python"),
+        (Level.DOCKER, {"image": "sha256:0", "python": "3.12.4"}, "the image's Python 3.12.4"),
+    ],
+)
+def test_the_level_and_whose_python_judges_are_told(level: Level, origin: dict[str, str], judge: str) -> None:
+    """The finding about the jail names the confinement a worker would have here, and the Python inside."""
+    found = made(level, origin)
+
+    assert f"at level {level} " in found.detail
+    assert f"{judge} judges" in found.detail
 
 
 def test_a_host_with_namespaces_needs_no_fix() -> None:
