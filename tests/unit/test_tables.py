@@ -47,11 +47,19 @@ def test_settings_table_lists_every_setting() -> None:
     assert table("settings") == [setting_row(name) for name in Settings.model_fields]
 
 
-def test_limits_table_lists_every_limit() -> None:
-    """One row per field of `limits`, in order, with its default."""
-    rows = [tuple(cell.strip() for cell in row.strip("|").split("|"))[:2] for row in table("limits", LIMITS_PAGE)]
+def limit_cells(name: str) -> tuple[str, ...]:
+    """What the table must say about one field of `limits`: default, largest value, what servers allow by default."""
+    largest = Limits.model_json_schema()["properties"][name].get("maximum")
+    allowed = Settings.model_fields.get(f"max_{name}")
+    known = (Limits.model_fields[name].default, largest, allowed and allowed.default)
+    return (f"`{name}`", *("" if value is None else f"`{shown(value)}`" for value in known))
 
-    assert rows == [(f"`{name}`", f"`{shown(field.default)}`") for name, field in Limits.model_fields.items()]
+
+def test_limits_table_lists_every_limit() -> None:
+    """One row per field of `limits`, in order, with its default and its largest values."""
+    rows = [tuple(cell.strip() for cell in row.strip("|").split("|"))[:4] for row in table("limits", LIMITS_PAGE)]
+
+    assert rows == [limit_cells(name) for name in Limits.model_fields]
 
 
 @pytest.mark.parametrize("outcome", Outcome)
