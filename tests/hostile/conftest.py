@@ -176,7 +176,6 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if reason := backend.missing():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("world")
-    _let_others_in(folder)
     try:
         made = World(backend, folder)
     except AssertionError as error:
@@ -209,13 +208,6 @@ def growth(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         else:
             more[name] = max(0, count - before.get(name, count if name in _STANDING else 0))
     return {name: extra for name, extra in more.items() if extra}
-
-
-def _let_others_in(folder: Path) -> None:
-    """Open pytest's own folders, which are closed to other users, to the ordinary user of this suite."""
-    for parent in folder.parents:
-        if parent.stat().st_uid == os.getuid() and parent.name.startswith("pytest-"):
-            parent.chmod(parent.stat().st_mode | 0o055)
 
 
 Control = Callable[[Attack], Sighting]
