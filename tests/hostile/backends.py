@@ -14,6 +14,7 @@ _LOOKED_AT = ("disk in many files", "disk in deleted files", "inodes", "inodes b
 """What only the host's looks end where an attempt has no file system of its own."""
 _COUNTED = ("processes", "threads", "a fork bomb")
 """And where it has no user id of its own."""
+_HOPPER = "a child that never stays the same process"  # meanwhile it may be more processes than it is allowed
 _SEEN = {
     "the size of a secret file": "Landlock governs no stat: that a path exists, its size, owner and times are seen",
     "whether a process's number is in use": "there is one table of processes; nothing else of others is to be had",
@@ -77,7 +78,7 @@ def _backends() -> tuple[Backend, ...]:
         Backend(
             "landlock-user", opener, fenced, uid=user, not_stopped={**unaccounted, **_SEEN},
             sometimes=dict.fromkeys((*_LOOKED_AT, *_COUNTED), _LOOKS),
-            killed=dict.fromkeys((*_LOOKED_AT, *_COUNTED), killed), hidden_too=False, neighbour="landlock",
+            killed=dict.fromkeys((*_LOOKED_AT, *_COUNTED, _HOPPER), killed), hidden_too=False, neighbour="landlock",
         ),
     )  # fmt: skip
 
