@@ -103,12 +103,12 @@ class JailGroup:
                 time.sleep(_RETRY_S)
 
 
-def open_group(controllers: Controllers, number: int) -> JailGroup | None:
-    """Make the group of jail `number` of this process; None where groups cannot be made."""
+def open_group(controllers: Controllers) -> JailGroup | None:
+    """Make a group that no other jail has, of this process's pools either; None where groups cannot be made."""
     if controllers.memory is None:
         return None
     try:
-        return JailGroup(controllers, f"{_PREFIX}{os.getpid()}-{number}")
+        return JailGroup(controllers, f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}")
     except OSError:
         return None  # a read-only or foreign hierarchy: the host's own looks enforce memory
 

@@ -120,7 +120,7 @@ class Jail:
         try:
             pid, self._zygote = self._warm.fork_host(theirs, self._number)
             if self._group is None and self._warm.level is not Level.INSECURE:
-                self._group = open_group(self._controllers, self._number)
+                self._group = open_group(self._controllers)
             received = wire.receive(ours)
         except OSError as error:
             ours.close()

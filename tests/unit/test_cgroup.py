@@ -1,5 +1,6 @@
 """Control groups are found in both hierarchies and never assumed."""
 
+import os
 from pathlib import Path
 
 from assay.sandboxes.cgroup import Controllers, JailGroup, find_controllers, open_group, sweep
@@ -15,7 +16,7 @@ def test_no_controller_means_no_group() -> None:
     found = find_controllers("12:memory:/no/such/group\n0::/no/such/group\n")
 
     assert found == Controllers(None, None)
-    assert open_group(found, 1) is None
+    assert open_group(found) is None
 
 
 def test_limits_are_written_once(tmp_path: Path) -> None:
@@ -88,3 +89,11 @@ def test_groups_of_every_hierarchy_go(tmp_path: Path) -> None:
     group.remove()
 
     assert [*tmp_path.glob("*/*")] == []
+
+
+def test_every_group_is_its_jails_own(tmp_path: Path) -> None:
+    """Two pools of one process share no group: closing one would wait for, and limit, the other's processes."""
+    groups = [open_group(controllers(tmp_path)) for _ in range(2)]
+
+    assert None not in groups
+    assert len(list(tmp_path.glob(f"assay-{os.getpid()}-*"))) == 2
