@@ -225,8 +225,8 @@ class JailSlot:
             deadline = time.monotonic() + _END_DEADLINE_S
             child.kill()
             try:
-                while child.exit is None and time.monotonic() < deadline:
-                    self._step((), 0.2)
+                while child.exit is None and cell.jail.control is not None and time.monotonic() < deadline:
+                    self._step((), 0.2)  # without a host there is no child either
             except SandboxFault:
                 cell.jail.close()
             if child.exit is None:
