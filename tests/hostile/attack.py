@@ -65,6 +65,17 @@ def title(name):
     """Set the name that others see of this process."""
     libc.prctl(15, name.encode()[:15], 0, 0, 0)
 
+def leave_behind(name=None):
+    """Fork a child, in a session of its own, that keeps what is open here for a while and is heard of no more."""
+    if os.fork() == 0:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+        os.dup2(1, 2)
+        if name:
+            title(name)
+        time.sleep(30)
+        os._exit(0)
+
 def is_secret(data):
     """Whether these bytes hold the secret that is planted everywhere, of which only a digest is known here."""
     import hashlib, re

@@ -91,12 +91,7 @@ ATTACKS = (
         sock = socket.socket(socket.AF_UNIX)
         sock.bind("\\0left")
         sock.listen()
-        if os.fork() == 0:
-            os.setsid()
-            os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-            os.dup2(1, 2)
-            time.sleep(30)
-            os._exit(0)
+        leave_behind()
         return "planted"
         """,
     ),
@@ -112,12 +107,7 @@ ATTACKS = (
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(("127.0.0.1", 47_116))
         sock.listen()
-        if os.fork() == 0:
-            os.setsid()
-            os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-            os.dup2(1, 2)
-            time.sleep(30)
-            os._exit(0)
+        leave_behind()
         return "planted"
         """,
     ),
@@ -144,13 +134,7 @@ ATTACKS = (
         return [pid for pid in filter(str.isdigit, os.listdir("/proc")) if read(f"/proc/{pid}/comm") == b"left\\n"]
         """,
         first="""
-        if os.fork() == 0:
-            os.setsid()
-            os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-            os.dup2(1, 2)
-            title("left")
-            time.sleep(30)
-            os._exit(0)
+        leave_behind("left")
         time.sleep(0.05)
         return "planted"
         """,
