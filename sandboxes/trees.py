@@ -44,8 +44,8 @@ class Tree(Protocol):
         ...
 
 
-class NamespaceTree:
-    """All other processes of the host's pid namespace."""
+class _KernelsTree:
+    """A tree for which the host prepares nothing and enforces nothing but memory."""
 
     def __init__(self, confinement: Confinement) -> None:
         self._confinement = confinement
@@ -55,15 +55,22 @@ class NamespaceTree:
         del order
         return self._confinement
 
+    def passes_limits(self, order: Order, seen: Sample) -> bool:
+        """The kernel enforces all others, or nothing does."""
+        del order, seen
+        return False
+
+    def close(self) -> None:
+        """Nothing is left that would not end with the host, or none was promised."""
+
+
+class NamespaceTree(_KernelsTree):
+    """All other processes of the host's pid namespace."""
+
     def sample(self, order: Order, pid: int) -> Sample:
         """Look at every other process there is."""
         del pid
         return procfs.sample_tree(None, memory_limit_mb=order.memory_mb)
-
-    def passes_limits(self, order: Order, seen: Sample) -> bool:
-        """The kernel enforces all others."""
-        del order, seen
-        return False
 
     def kill(self, pid: int) -> None:
         """Kill all other processes at once."""
@@ -79,29 +86,13 @@ class NamespaceTree:
         os.close(last_pid)
         return cpu_s
 
-    def close(self) -> None:
-        """The namespace ends with its first process."""
 
-
-class PlainTree:
+class PlainTree(_KernelsTree):
     """An unconfined child's process group and what it left to the host, its subreaper."""
-
-    def __init__(self, confinement: Confinement) -> None:
-        self._confinement = confinement
-
-    def open(self, order: Order) -> Confinement:
-        """Nothing is to be made ready."""
-        del order
-        return self._confinement
 
     def sample(self, order: Order, pid: int) -> Sample:
         """Look at the child and its descendants."""
         return procfs.sample_tree(pid, memory_limit_mb=order.memory_mb)
-
-    def passes_limits(self, order: Order, seen: Sample) -> bool:
-        """No others are enforced."""
-        del order, seen
-        return False
 
     def kill(self, pid: int) -> None:
         """Kill its process group."""
@@ -116,9 +107,6 @@ class PlainTree:
                 _signal(pid)
             cpu_s += _reap_all()
         return cpu_s
-
-    def close(self) -> None:
-        """Nothing was promised."""
 
 
 class FencedTree:
@@ -160,20 +148,15 @@ class FencedTree:
 
     def kill(self, pid: int) -> None:
         """Kill all of it at once."""
-        if self._fence.user is None:
-            fence.kill_all()
-            return
-        fence.kill_user(self._fence.user)
-        _signal(pid)  # it may not have its user id yet
+        self._kill_confined()
+        if self._fence.user is not None:
+            _signal(pid)  # it may not have its user id yet
 
     def end(self) -> float:
         """Kill and reap the rest, if there is one, and remove the folder with all that is in it."""
         cpu_s = 0.0
         if _has_children():
-            if self._fence.user is None:
-                fence.kill_all()
-            else:
-                fence.kill_user(self._fence.user)
+            self._kill_confined()
             cpu_s = _reap_all()
         workfolder.remove(self._fence.folder)
         return cpu_s
@@ -181,6 +164,12 @@ class FencedTree:
     def close(self) -> None:
         """Wait for the end of all that was killed, and remove the folder."""
         self.end()
+
+    def _kill_confined(self) -> None:
+        if self._fence.user is None:
+            fence.kill_all()
+        else:
+            fence.kill_user(self._fence.user)
 
 
 def _has_children() -> bool:
