@@ -87,10 +87,7 @@ class JailGroup:
         if self._memory is None:
             return False
         name = "memory.events" if self._version == 2 else "memory.oom_control"
-        kills = 0
-        for line in _read(self._memory / name).splitlines():
-            key, _, value = line.partition(" ")
-            kills = int(value) if key == "oom_kill" else kills
+        kills = memory_kills(_read(self._memory / name))
         fresh = kills > self._kills_seen
         self._kills_seen = kills
         return fresh
@@ -101,6 +98,15 @@ class JailGroup:
         for folder in self._folders:
             while not _remove(folder) and time.monotonic() < deadline:
                 time.sleep(_RETRY_S)
+
+
+def memory_kills(text: str) -> int:
+    """Return how many processes were killed for memory, by `memory.events` (v2) or `memory.oom_control` (v1)."""
+    for line in text.splitlines():
+        key, _, value = line.partition(" ")
+        if key == "oom_kill":
+            return int(value)
+    return 0
 
 
 def open_group(controllers: Controllers) -> JailGroup | None:

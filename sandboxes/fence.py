@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.errors import IsolationUnavailable
-from assay.sandboxes import landlock, rootfs, syscalls
+from assay.sandboxes import landlock, procfs, rootfs, syscalls
 from assay.sandboxes.landlock import Rule
 
 _OWN_PROC = ("fd", "status", "stat", "statm", "maps", "cmdline", "limits")
@@ -197,7 +197,4 @@ def _first_user() -> int | None:
 
 
 def _capabilities() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
-    return 0
+    return int(procfs.own_status().get("CapEff", "0"), 16)

@@ -62,6 +62,18 @@ def sample_tree(root: int | None, *, memory_limit_mb: float) -> Sample:
     )
 
 
+def own_status() -> dict[str, str]:
+    """Return what the kernel tells of this process in /proc/self/status, by field."""
+    with open("/proc/self/status", encoding="utf-8") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def ran_s(pid: int) -> float | None:
+    """Return the CPU seconds of that process's first thread; None if it has ended or this kernel does not tell."""
+    fields = _read(f"/proc/{pid}/schedstat").split()
+    return int(fields[0]) / 1e9 if fields else None
+
+
 def children_of(parent: int) -> list[int]:
     """Return the processes whose parent that is."""
     return [stat.pid for stat in _all_stats() if stat.parent == parent]

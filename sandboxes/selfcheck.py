@@ -15,6 +15,7 @@ from typing import Any  # JSON values that `encode` wrote
 
 from assay.levels import Level
 from assay.sandboxes import syscalls
+from assay.sandboxes.procfs import own_status
 from assay.sandboxes.syscalls import Namespace
 
 _DESCRIPTORS = 256
@@ -73,24 +74,19 @@ def decode(answer: bytes) -> Mapping[str, str]:
     return {str(name): str(fault) for name, fault in json.loads(answer).items()}
 
 
-def _status() -> Mapping[str, str]:
-    with open("/proc/self/status", encoding="utf-8") as file:
-        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
-
-
 def _capabilities(_: Surroundings) -> str:
-    status = _status()
+    status = own_status()
     held = {key: status[key] for key in ("CapInh", "CapPrm", "CapEff", "CapAmb") if int(status.get(key, "0"), 16)}
     return f"holds {held}" if held else ""
 
 
 def _no_new_privileges(_: Surroundings) -> str:
-    value = _status().get("NoNewPrivs")
+    value = own_status().get("NoNewPrivs")
     return "" if value == "1" else f"NoNewPrivs is {value}"
 
 
 def _filter(_: Surroundings) -> str:
-    value = _status().get("Seccomp")
+    value = own_status().get("Seccomp")
     return "" if value == "2" else f"Seccomp is {value}"
 
 

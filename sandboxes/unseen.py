@@ -4,6 +4,7 @@ A parent that ignores SIGCHLD has its children's times forgotten by the kernel. 
 them; the host, which is in there too, is taken off.
 """
 
+from assay.sandboxes import procfs
 from assay.sandboxes.cgroup import JailGroup
 
 
@@ -12,7 +13,7 @@ class UnseenTime:
 
     def __init__(self, group: JailGroup, host_pid: int) -> None:
         self._group = group
-        self._schedstat = f"/proc/{host_pid}/schedstat"
+        self._host_pid = host_pid
         self._before_s: float | None = None
 
     def begin(self) -> None:
@@ -33,13 +34,5 @@ class UnseenTime:
         return told_s if self._before_s is None else self.look(told_s)
 
     def _beyond(self, told_s: float) -> float | None:
-        counted_s, host_s = self._group.cpu_s(), _own_s(self._schedstat)
+        counted_s, host_s = self._group.cpu_s(), procfs.ran_s(self._host_pid)
         return None if counted_s is None or host_s is None else counted_s - host_s - told_s
-
-
-def _own_s(schedstat: str) -> float | None:
-    try:
-        with open(schedstat, "rb", buffering=0) as file:
-            return int(file.read().split()[0]) / 1e9
-    except (OSError, IndexError):
-        return None  # it ended, or this kernel does not tell

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay.sandboxes import wire
+from assay.sandboxes import cgroup, wire
 from assay.sandboxes.containers.sources import source_digest
 from assay.sandboxes.warm import ENVIRONMENT
 
@@ -87,10 +87,7 @@ def memory_kills(files: Sequence[Path] = _MEMORY_EVENTS) -> int:
             text = file.read_text(encoding="ascii")
         except OSError:
             continue  # the other version of control groups
-        for line in text.splitlines():
-            key, _, value = line.partition(" ")
-            if key == "oom_kill":
-                return int(value)
+        return cgroup.memory_kills(text)
     return 0
 
 
