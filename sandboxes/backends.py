@@ -100,4 +100,4 @@ def _backend(settings: Settings, level: Level) -> Backend:
     # Here, not at the top: only this backend needs the docker package.
     from assay.sandboxes.containers.backend import container_backend
 
-    return container_backend(settings)
+    return container_backend(settings, level, slot_count(settings))

@@ -1,7 +1,7 @@
 """A pool of slots whose jails are forked from warm interpreters, wherever a backend has these run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -66,23 +66,13 @@ class JailPool:
         """What the place was made from; empty on the worker's own machine."""
         return self._backend.origin
 
-    @contextmanager
-    def slot(self) -> Iterator[Slot]:
+    def slot(self) -> AbstractContextManager[Slot]:
         """Lend a slot for one attempt; it is cleared when given back."""
-        try:
-            with self._pool.slot() as slot:
-                yield slot
-        finally:
-            self._count_attempt()
+        return self._counted(self._pool.slot())
 
-    @contextmanager
-    def alone(self) -> Iterator[Slot]:
+    def alone(self) -> AbstractContextManager[Slot]:
         """Lend a slot while nothing else runs in this worker."""
-        try:
-            with self._pool.alone() as slot:
-                yield slot
-        finally:
-            self._count_attempt()
+        return self._counted(self._pool.alone())
 
     def examine(self, hidden_paths: Sequence[str]) -> tuple[Checked, ...]:
         """Run the conformance list in one slot's jails. Raises IsolationUnavailable if they cannot be made."""
@@ -103,12 +93,17 @@ class JailPool:
             warm.close()
         self._backend.close()
 
-    def _count_attempt(self) -> None:
-        """Let nobody idle linger in a place that is to be left; who is busy leaves it afterwards."""
-        if self._backend.attempted():
-            for warm in self._warm.values():
-                warm.let_go()
-            self._pool.visit_idle(lambda slot: slot.clear())
+    @contextmanager
+    def _counted(self, lent: AbstractContextManager[Slot]) -> Iterator[Slot]:
+        """Count an attempt; let nobody idle linger in a place that is to be left: who is busy leaves it afterwards."""
+        try:
+            with lent as slot:
+                yield slot
+        finally:
+            if self._backend.attempted():
+                for warm in self._warm.values():
+                    warm.let_go()
+                self._pool.visit_idle(lambda slot: slot.clear())
 
     def _make_jail(self, role: Role, flavour: str) -> Jail:
         return Jail(self._warm[role, flavour], next(self._numbers), self._backend.controllers)

@@ -25,20 +25,20 @@ _PROFILE = "assay"
 """The AppArmor profile that deploy/ ships, for hosts whose AppArmor forbids user namespaces to everyone else."""
 
 
-def container_backend(settings: Settings) -> Backend:
-    """Return containers as a place for jails; containers that crashed workers left are removed.
+def container_backend(settings: Settings, level: Level, slots: int) -> Backend:
+    """Return containers as a place for the jails of so many slots; containers that crashed workers left are removed.
 
     Raises IsolationUnavailable saying what is missing and how to get it.
     """
     engine = connect()
     try:
-        return _open(settings, engine)
+        return _open(settings, level, slots, engine)
     except BaseException:
         engine.close()
         raise
 
 
-def _open(settings: Settings, engine: Engine) -> Backend:
+def _open(settings: Settings, level: Level, slots: int, engine: Engine) -> Backend:
     facts = engine.facts()
     if settings.docker_runtime not in facts.runtimes:
         raise IsolationUnavailable(
@@ -49,13 +49,12 @@ def _open(settings: Settings, engine: Engine) -> Backend:
     image, digest = engine.image_id(settings.docker_image)
 
     def create(folder: str) -> Handle:
-        return engine.create(container_document(_plan(settings, facts, image, folder)))
+        return engine.create(container_document(_plan(settings, slots, facts, image, folder)))
 
     first = start_container(create)
     fleet = Fleet(first, partial(start_container, create), recycle_after=_JAILS_PER_CONTAINER * settings.recycle_after)
-    contained = Level.DOCKER_RUNSC if settings.docker_runtime == "runsc" else Level.DOCKER
     return Backend(
-        contained,
+        level,
         partial(fleet.start_zygote, numeric_tuning()),
         Controllers(None, None),  # inside a container no groups can be made: memory is sampled, its own limit is behind
         partial(_close, fleet, engine),
@@ -82,12 +81,12 @@ def _close(fleet: Fleet, engine: Engine) -> None:
         engine.close()
 
 
-def _plan(settings: Settings, facts: Facts, image: str, folder: str) -> Plan:
+def _plan(settings: Settings, slots: int, facts: Facts, image: str, folder: str) -> Plan:
     return Plan(
         image=image,
         runtime=settings.docker_runtime,
         socket_folder=folder,
-        slots=settings.slots or 2 * len(usable_cores()),
+        slots=slots,
         cores=usable_cores(),
         engine_memory_bytes=facts.memory_bytes,
         apparmor=_apparmor_profile() if facts.has_apparmor else None,
