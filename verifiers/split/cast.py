@@ -240,7 +240,8 @@ class Cast:
 
     def _ask_resident(self) -> None:
         """Hand the tests to the slot's resident oracle; one that has just ended is replaced once."""
-        launch = Launch(Role.ORACLE, _RESIDENT, b"", _RESIDENT_LIMITS, self._casting.surroundings.flavour)
+        flavour = self._casting.surroundings.flavour
+        launch = Launch(Role.ORACLE, _RESIDENT, b"", _RESIDENT_LIMITS, flavour, network=False)
         plan_fd = write_payload(self._plan)
         try:
             for _ in range(2):
