@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from attack import Attack, sight
 from attacks import ATTACKS
-from conftest import Control, World, effects_of
 from honest import FINGERPRINT
+from worlds import Control, World, effects_of
 
 CASES = [
     pytest.param(attack, hidden, id=f"{attack.name}-{'hidden' if hidden else 'plain'}")
@@ -16,7 +16,7 @@ CASES = [
 """Every attack as it stands, and as a text that shows none of it: such an attempt is given no network of its own."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def fingerprint(world: World) -> str:
     """What an honest program sees in a slot that nothing was done to."""
     quiet = Attack("quiet", "return None")

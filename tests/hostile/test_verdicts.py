@@ -6,8 +6,8 @@ import secrets
 import pytest
 from attack import Attack, compose
 from attacks.verdicts import ANSWERS, BOMBS, FORGERIES
-from conftest import Control, World
 from honest import FINGERPRINT
+from worlds import Control, World
 
 
 @pytest.mark.parametrize("oracle", ["split", "shared"])
