@@ -1,6 +1,7 @@
 """Control groups for jails, v1 or v2, where the machine lets us make them; a hard stop behind the host's own looks."""
 
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,18 +27,37 @@ class Controllers:
     cpu: Path | None = None
 
 
-def find_controllers(proc_cgroup: str | None = None) -> Controllers:
-    """Find where groups could be made for this process; nothing is written."""
-    text = proc_cgroup if proc_cgroup is not None else Path("/proc/self/cgroup").read_text()
-    own = {names: path for _, names, path in (line.split(":", 2) for line in text.splitlines() if line)}
-    memory = _v1_folder(own, "memory")
+def find_controllers() -> Controllers:
+    """Find where groups can be made for this process, by trying. What may not be had is not an error."""
+    found = locate(Path("/proc/self/cgroup").read_text())
+    return found if found.memory is None or _try(found) else Controllers(None, None)
+
+
+def locate(proc_cgroup: str, mounted: Path = Path("/sys/fs/cgroup")) -> Controllers:
+    """Find where groups belong for a process with that /proc/self/cgroup; nothing is written."""
+    own = {names: path for _, names, path in (line.split(":", 2) for line in proc_cgroup.splitlines() if line)}
+    memory = _v1_folder(own, "memory", mounted)
     if memory is not None:
-        return Controllers(memory, 1, _v1_folder(own, "cpuacct"))
-    unified = Path("/sys/fs/cgroup" + own.get("", "/"))
-    available = _read(unified / "cgroup.controllers").split()
-    if "memory" in available and os.access(unified / "cgroup.subtree_control", os.W_OK):
-        return Controllers(unified, 2)
-    return Controllers(None, None)
+        return Controllers(memory, 1, _v1_folder(own, "cpuacct", mounted))
+    unified = _v2_folder(own.get("", "/"), mounted)
+    return Controllers(unified, 2 if unified else None)
+
+
+def _try(controllers: Controllers) -> bool:
+    """Whether a process of ours can be moved into a group made there; on v2 that takes more than writable files."""
+    group = open_group(controllers)
+    if group is None:
+        return False
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={}) as moved:
+        try:
+            group.adopt(moved.pid)
+        except SandboxFault:
+            return False
+        finally:
+            moved.kill()
+            moved.wait()
+            group.remove()
+    return True
 
 
 class JailGroup:
@@ -50,7 +70,9 @@ class JailGroup:
         self._limit_mb: int | None = None
         self._kills_seen = 0
         if controllers.version == 2 and controllers.memory:
-            _write(controllers.memory / "cgroup.subtree_control", "+memory")
+            passed_down = controllers.memory / "cgroup.subtree_control"
+            if "memory" not in _read(passed_down).split():
+                _write(passed_down, "+memory")
         for folder in self._folders:
             folder.mkdir(exist_ok=True)
 
@@ -115,7 +137,7 @@ def open_group(controllers: Controllers) -> JailGroup | None:
         return None
     try:
         return JailGroup(controllers, f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}")
-    except OSError:
+    except (OSError, SandboxFault):
         return None  # a read-only or foreign hierarchy: the host's own looks enforce memory
 
 
@@ -138,12 +160,21 @@ def _alive(name: str) -> bool:
     return pid.isdigit() and os.path.exists(f"/proc/{pid}")
 
 
-def _v1_folder(own: dict[str, str], controller: str) -> Path | None:
+def _v1_folder(own: dict[str, str], controller: str, mounted: Path) -> Path | None:
     for names, path in own.items():
         if controller in names.split(","):
-            folder = Path(f"/sys/fs/cgroup/{controller}{path}")
+            folder = mounted / controller / path.lstrip("/")
             return folder if os.access(folder, os.W_OK) else None
     return None
+
+
+def _v2_folder(path: str, mounted: Path) -> Path | None:
+    """Return the parent of our own group: none but the root may hold processes and pass on controllers."""
+    own = mounted / path.lstrip("/")
+    if "memory" not in _read(own / "cgroup.controllers").split():
+        return None
+    folder = own if path == "/" else own.parent
+    return folder if os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK) else None
 
 
 def _read(path: Path) -> str:

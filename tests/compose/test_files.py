@@ -14,7 +14,7 @@ import pytest
 from compose_files import MAIN, ROOTLESS, load, rootless_worker
 from projects import KEY, ROOT, output
 
-from assay.sandboxes.cgroup import Controllers, find_controllers
+from assay.sandboxes.cgroup import Controllers, locate
 from assay.settings import Settings
 
 SERVICES = ("api", "worker", "redis")
@@ -145,5 +145,5 @@ def test_containers_paths_are_no_folders_to_make_groups_in() -> None:
     version_1 = "12:memory:/docker/9d0c0b6f2a\n5:cpu,cpuacct:/docker/9d0c0b6f2a\n1:name=systemd:/docker/9d0c0b6f2a\n"
     version_2 = "0::/../no-such-container\n"
 
-    assert find_controllers(version_1) == Controllers(None, None)
-    assert find_controllers(version_2) == Controllers(None, None)
+    assert locate(version_1) == Controllers(None, None)
+    assert locate(version_2) == Controllers(None, None)

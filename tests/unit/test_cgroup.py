@@ -3,7 +3,9 @@
 import os
 from pathlib import Path
 
-from assay.sandboxes.cgroup import Controllers, JailGroup, find_controllers, open_group, sweep
+import pytest
+
+from assay.sandboxes.cgroup import Controllers, JailGroup, locate, open_group, sweep
 
 
 def controllers(folder: Path) -> Controllers:
@@ -13,10 +15,49 @@ def controllers(folder: Path) -> Controllers:
 
 def test_no_controller_means_no_group() -> None:
     """Where no memory controller can be written, none is found and no group is made."""
-    found = find_controllers("12:memory:/no/such/group\n0::/no/such/group\n")
+    found = locate("12:memory:/no/such/group\n0::/no/such/group\n")
 
     assert found == Controllers(None, None)
     assert open_group(found) is None
+
+
+VERSION_2 = {
+    "a systemd login": ("0::/user.slice/user-0.slice/session-3.scope\n", "user.slice/user-0.slice"),
+    "a systemd service": ("0::/system.slice/assay.service\n", "system.slice"),
+    "a container that sees the host's groups": ("0::/system.slice/docker-9d0c0b6f2a.scope\n", "system.slice"),
+    "the root, without systemd": ("0::/\n", ""),
+    "a hybrid machine's service": (
+        "13:pids:/system.slice\n1:name=systemd:/system.slice/assay.service\n0::/system.slice/assay.service\n",
+        "system.slice",
+    ),
+}
+"""/proc/self/cgroup as systemd 252 and Docker 24 write it on version 2, and where groups belong then."""
+
+
+@pytest.mark.parametrize(("text", "below"), VERSION_2.values(), ids=VERSION_2)
+def test_groups_of_version_2_lie_beside_our_own(tmp_path: Path, text: str, below: str) -> None:
+    """A group with processes in it may have none below it, so the parent's are used, if memory is passed down to us."""
+    own = tmp_path / text.splitlines()[-1].split(":")[2].lstrip("/")
+    for folder in (own, *own.parents):
+        if folder.is_relative_to(tmp_path):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "cgroup.procs").touch()
+            (folder / "cgroup.subtree_control").write_text("memory pids\n")
+            (folder / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+
+    found = locate(text, tmp_path)
+    (own / "cgroup.controllers").write_text("pids\n")
+    without = locate(text, tmp_path)
+
+    assert found == Controllers(tmp_path / below, 2)
+    assert without == Controllers(None, None)
+
+
+def test_a_group_that_nothing_can_be_moved_into_is_not_used(tmp_path: Path) -> None:
+    """On version 2 a group with processes in it passes nothing on: that ends in no group, not in a fault."""
+    (tmp_path / "cgroup.subtree_control").mkdir()  # cannot be written, whoever tries
+
+    assert open_group(Controllers(tmp_path, 2)) is None
 
 
 def test_limits_are_written_once(tmp_path: Path) -> None:
