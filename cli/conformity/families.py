@@ -1,15 +1,15 @@
 """The table of reward families: which check runs the cases of each, and the mapping of its fields."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.cli.conformity.advantage_cases import check_advantages
 from assay.cli.conformity.judging import Judge, Judged, agree
 from assay.cli.conformity.lines import Document, FamilyLine
+from assay.cli.conformity.mappings import maths, puzzles, shapes, text, vision
+from assay.cli.conformity.mappings.mapping import Check
 from assay.outcomes import Outcome
 from assay.schema import Scoring
 from assay.verifiers.scoring import Mark, Policy, passed, reward_of
-
-Check = Callable[[FamilyLine, Judge], list[str]]
 
 
 def check_family(line: FamilyLine, judge: Judge) -> list[str]:
@@ -61,4 +61,9 @@ def _aggregate(results: Sequence[bool], scoring: Scoring) -> float:
 _CHECKS: Mapping[str, Check] = {
     "advantages": check_advantages,
     "code_tests": _check_code_tests,
+    **vision.FAMILIES,
+    **text.FAMILIES,
+    **puzzles.FAMILIES,
+    **shapes.FAMILIES,
+    **maths.FAMILIES,
 }

@@ -2,8 +2,8 @@
 
 import math
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from assay.canonical import dump_line
 from assay.cli.conformity.lines import Document
@@ -29,6 +29,7 @@ class Judged:
 
     outcome: str
     reward: float | None
+    terms: Mapping[str, float] = field(default_factory=dict)
     passed: tuple[int, ...] = ()
     exit_code: int | None = None
     stdout: str = ""
@@ -73,6 +74,7 @@ class Judge:
         return Judged(
             outcome=str(result.outcome),
             reward=result.reward,
+            terms=result.terms,
             passed=result.passed,
             exit_code=result.exit_code,
             stdout=result.stdout,

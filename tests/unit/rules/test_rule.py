@@ -1,0 +1,141 @@
+"""What all rules have in common: profiles, weights, outcomes, and reading a completion in linear time."""
+
+import time
+from typing import Any
+
+import pytest
+
+from assay.errors import InvalidRequest, TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.fakes import FakeSlot
+from assay.schema import Verdict
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.rules.blocks import first_block, last_block
+from assay.verifiers.rules.layouts import think_answer
+from assay.verifiers.rules.literal import read_literal
+
+RIGHT = "<think>t</think><answer>cat</answer>"
+
+
+def judge(completion: str, **fields: Any) -> Verdict:
+    """Judge one completion by the verifier that a rule has become."""
+    registry = default_registry()
+    task = registry.parse_task({"id": "t", "verifier": "classification", "label": "cat", **fields})
+    return registry.get(task.verifier).judge(task, completion, FakeSlot())
+
+
+def test_the_reward_is_the_weighted_sum_of_raw_terms() -> None:
+    """Terms are handed back as they are, weights apply to the reward alone."""
+    verdict = judge(RIGHT, weights={"format": 0.5})
+
+    assert verdict.reward == 1.5
+    assert verdict.terms == {"accuracy": 1.0, "format": 1.0}
+    assert verdict.outcome is Outcome.PASSED
+
+
+def test_less_than_full_marks_is_failed_unless_the_threshold_says_otherwise() -> None:
+    """An attempt that misses one term failed; a task may ask for less."""
+    loose = f"Well. {RIGHT}"
+
+    assert judge(loose).outcome is Outcome.FAILED
+    assert judge(loose, pass_threshold=1.0).outcome is Outcome.PASSED
+
+
+def test_nothing_to_judge_is_no_answer() -> None:
+    """Without an answer block there is a reward, and it says so."""
+    verdict = judge("cat")
+
+    assert verdict.outcome is Outcome.NO_ANSWER
+    assert verdict.reward == 0.0
+
+
+def test_a_profile_is_laid_under_the_task() -> None:
+    """A preset fills in what the task leaves open."""
+    text = RIGHT.replace("cat", "cat.")
+
+    assert judge(text).terms["accuracy"] == 1.0
+    assert judge(text, profile="videochat-r1/code").terms["accuracy"] == 0.0
+    assert judge(text, profile="videochat-r1/code", normalise="names").terms["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"profile": "nobody/paper"}, "unknown profile"),
+        ({"limits": {"wall_s": 1}}, "runs nothing"),
+        ({"scoring": "all"}, "weighted sum"),
+        ({"weights": {"accuracy": float("inf")}}, "finite"),
+    ],
+)
+def test_what_nothing_reads_is_refused(fields: dict[str, Any], said: str) -> None:
+    """A field that would be ignored is a fault of the request."""
+    with pytest.raises(InvalidRequest, match=said):
+        judge(RIGHT, **fields)
+
+
+def test_a_weight_for_a_term_that_is_not_there_is_the_tasks_fault() -> None:
+    """The message names the terms that are."""
+    with pytest.raises(TaskFault, match="accuracy, format"):
+        judge(RIGHT, weights={"fromat": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("<a>1</a> <a>2</a>", "1", "2"),
+        ("<a><a>1</a></a>", "<a>1", "<a>1"),
+        ("<a>1", None, None),
+        ("</a>1<a>", None, None),
+        ("<a></a>", "", ""),
+    ],
+)
+def test_blocks(text: str, first: str | None, last: str | None) -> None:
+    """A block runs to the next closing tag."""
+    assert first_block(text, "a") == first
+    assert last_block(text, "a") == last
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[1, 2.5]", [1, 2.5]),
+        ("{'a': (1, None)}", {"a": (1, None)}),
+        ('{"a": true}', {"a": True}),
+        (r"['\d', '\'']", [r"\d", "'"]),
+    ],
+)
+def test_literals_are_read(text: str, value: object) -> None:
+    """JSON and Python literals come out as values, unknown escapes as they stand."""
+    assert read_literal(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["f(1)", "[1", "", "__import__('os')", "NaN", "[" * 10**6, "-" * 19_000 + "1", "1" * 10**6]
+)
+def test_what_is_no_literal_is_refused(text: str) -> None:
+    """Calls, broken, deep and long texts are no values."""
+    with pytest.raises(ValueError):  # noqa: PT011 - the caller needs no more than the type
+        read_literal(text)
+
+
+MILLION = 10**6
+HOSTILE = [
+    "<think>" + "</think><answer>" * (MILLION // 16),
+    "<think>" + "</answer>" * (MILLION // 9),
+    "<answer>" * (MILLION // 8),
+    "</think>" + " " * MILLION,
+    "<" * MILLION,
+    "[" * MILLION,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:16])
+def test_a_megabyte_takes_no_time(text: str) -> None:
+    """Reading is linear: far below what quadratic search would take."""
+    started = time.process_time()
+
+    think_answer(text)
+    list(map(first_block, [text] * 2, ["answer", "think"]))
+    last_block(text, "answer")
+
+    assert time.process_time() - started < 1.0  # quadratic search takes minutes

@@ -1,0 +1,1 @@
+"""Rewards that are computed from the completion's text alone: one module per rule, nothing is run."""

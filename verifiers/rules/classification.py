@@ -1,0 +1,79 @@
+"""The verifier `classification`: does the answer name the right class?"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+from assay.verifiers.rules.blocks import first_block
+from assay.verifiers.rules.layouts import think_answer
+from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+
+_TERMS = (
+    Term("accuracy", 0, 1, "1 if the answer is the label, after the normalisation that the task names"),
+    Term("format", 0, 1, "1 if the text is a think block and an answer block, with white space between them"),
+)
+
+
+class ClassificationTask(RuleTask):
+    """A picture, clip or text to be given one class: reward = accuracy + format, each 0 or 1.
+
+    Only the first `<answer>` block is judged. By default names are trimmed, case folded, `_` and runs of white space
+    count as one blank and one full stop at the end is dropped; an empty answer is never right.
+    Visual-RFT's released matcher accepts substrings in either direction and a shared number, and so pays an empty
+    answer and a list of all labels (Liuziyu77/Visual-RFT@9486633, issue 176): it is not reproduced.
+    Sources: Visual-RFT, arXiv 2503.01785 eq. 9; VideoChat-R1, OpenGVLab/VideoChat-R1@73b2ea9 grpo_cls.py.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "bird", "verifier": "classification", "label": "golden retriever"}]}
+    )
+    PROFILES: ClassVar = (
+        Profile(
+            "visual-rft/hardened", {}, "arXiv 2503.01785 eq. 9",
+            "the defaults: equality after normalisation, the whole text stripped before its layout is checked",
+        ),
+        Profile(
+            "videochat-r1/code", {"normalise": "trim_lower"}, "OpenGVLab/VideoChat-R1@73b2ea9 grpo_cls.py",
+            "trimmed and lower-cased equality; separators and full stops count",
+        ),
+    )  # fmt: skip
+
+    verifier: Literal["classification"] = "classification"
+    label: str = Field(min_length=1)
+    """The right class."""
+    labels: tuple[str, ...] | None = None
+    """All classes, where they are known: an answer that is none of them is `no_answer`."""
+    normalise: Literal["names", "trim_lower"] = "names"
+    """`names`: as above; `trim_lower`: trimmed and lower-cased only."""
+
+
+class Classification:
+    """Compares the answer with the label."""
+
+    name = "classification"
+    version = "1"
+    task_model = ClassificationTask
+
+    def terms(self, task: ClassificationTask) -> Sequence[Term]:
+        """Return accuracy and format."""
+        del task
+        return _TERMS
+
+    def score(self, task: ClassificationTask, text: str) -> Scored:
+        """Return both terms."""
+        answer = first_block(text, "answer")
+        given = _normalise(answer or "", task.normalise)
+        known = task.labels is None or given in {_normalise(label, task.normalise) for label in task.labels}
+        right = bool(given) and given == _normalise(task.label, task.normalise)
+        return Scored(
+            {"accuracy": float(right), "format": float(think_answer(text.strip()))},
+            answered=bool(given) and known,
+            message="" if right else f"the answer {given[:80]!r} is not the label",
+        )
+
+
+def _normalise(name: str, how: Literal["names", "trim_lower"]) -> str:
+    if how == "trim_lower":
+        return name.strip().lower()
+    return " ".join(name.replace("_", " ").split()).removesuffix(".").rstrip().casefold()

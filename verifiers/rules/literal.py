@@ -1,0 +1,45 @@
+"""Values that a completion writes as JSON or as a Python literal, read without running anything."""
+
+import ast
+import json
+import re
+from typing import Any  # Any: any plain value may come out
+
+MOST_CHARACTERS = 20_000
+"""Longer Python literals are not read: the parser takes tens of milliseconds for more."""
+
+
+_UNKNOWN_ESCAPE = re.compile(r"\\([^\n\\'\"abfnrtv0-7xNuU])")
+
+
+def read_literal(text: str) -> Any:
+    """Return the value of a JSON document or a Python literal. Raises ValueError if it is neither, or too long."""
+    try:
+        return read_json(text)
+    except ValueError:
+        return read_python(text)
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a JSON document; NaN and infinities are refused. Raises ValueError."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def read_python(text: str) -> Any:
+    """Return the value of a Python literal of plain values, containers included. Raises ValueError.
+
+    Numbers may be infinite (`1e999`).
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"a literal of {len(text)} characters is longer than {MOST_CHARACTERS}")
+    try:
+        return ast.literal_eval(_UNKNOWN_ESCAPE.sub(r"\\\\\1", text.strip()))  # the same value, without a warning
+    except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        raise ValueError(f"not a literal: {type(error).__name__}") from error
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
