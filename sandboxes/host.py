@@ -95,7 +95,7 @@ class Host:
             return
         try:
             confinement = self._tree.open(order)
-            pid = os.fork()
+            pid = self._fork()
         except OSError as error:
             wire.send(self._control, ["fault", order.serial, str(error)])
             return
@@ -103,6 +103,13 @@ class Host:
             self._become_child(order, fds, confinement)
         self._running = _Running(order, pid, os.pidfd_open(pid), time.monotonic() + _FIRST_LOOK_S)
         self._poll.register(self._running.pidfd, select.POLLIN)
+
+    def _fork(self) -> int:
+        try:
+            return os.fork()
+        except OSError:
+            self._tree.end()  # what was made ready for the child
+            raise
 
     def _become_child(self, order: Order, fds: list[int], confinement: Confinement) -> NoReturn:
         code = 255

@@ -72,9 +72,12 @@ class SlotPool:
             while True:
                 idle.append(self._free.get_nowait())
         except Empty:
-            for slot in reversed(idle):
-                action(slot)
-                self._free.put(slot)
+            try:
+                for slot in reversed(idle):
+                    action(slot)
+            finally:
+                for slot in reversed(idle):
+                    self._free.put(slot)
 
     @contextmanager
     def _lend(self) -> Iterator[Slot]:
@@ -82,8 +85,10 @@ class SlotPool:
         try:
             yield slot
         finally:
-            slot.clear()
-            self._free.put(slot)
+            try:
+                slot.clear()
+            finally:
+                self._free.put(slot)
 
     def _leave(self) -> None:
         with self._quiet:

@@ -185,6 +185,9 @@ def test_a_body_over_the_limit_is_refused(http: httpx.Client) -> None:
         ("DELETE", "/v1/batches/{id}?groups=t0", "groups"),
         ("GET", "/v1/tasks/t0/stats?contents=x", "contents"),
         ("GET", "/v1/verifiers?name=echo", "name"),
+        ("PUT", "/v1/tasks/t0?replace=true", "replace"),
+        ("POST", "/v1/tasks?replace=true", "replace"),
+        ("POST", "/v1/batches/{id}/cancel?groups=t0", "groups"),
     ],
 )
 def test_unknown_query_parameters_are_refused(http: httpx.Client, method: str, path: str, name: str) -> None:
