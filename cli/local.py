@@ -108,7 +108,7 @@ def _parse_tasks(registry: Registry, batch: Batch, settings: Settings) -> Mappin
     for number, document in enumerate(batch.tasks):
         path = f"{batch.tasks_name}[{number}]"
         task = registry.parse_task(document, path=path)
-        check_maxima(task.limits, settings, path=f"{path}.limits")
+        check_maxima(task, settings, path=f"{path}.limits")
         missing = missing_modules(task.requires)
         if missing:
             raise InvalidRequest(

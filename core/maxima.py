@@ -1,7 +1,7 @@
 """The most that a task may ask for: its limits beside what the operator allows."""
 
 from assay.errors import InvalidRequest
-from assay.schema import Limits
+from assay.schema import TaskBase
 from assay.settings import Settings
 
 BOUNDED = (
@@ -17,11 +17,15 @@ BOUNDED = (
 """The limits that have a setting `max_<limit>`: those with which a task could hurt the host."""
 
 
-def check_maxima(limits: Limits, settings: Settings, *, path: str) -> None:
+def check_maxima(task: TaskBase, settings: Settings, *, path: str) -> None:
     """Raise InvalidRequest, naming field, maximum and setting, if a limit is over what `settings` allow.
 
-    A default counts too: where a maximum is below it, tasks must ask for less. `path` is that of the limits.
+    A default counts too: where a maximum is below it, tasks must ask for less. Tasks that run nothing have no limits.
+    `path` is that of the limits.
     """
+    limits = task.limits
+    if not task.runs_something():
+        return
     for name in BOUNDED:
         asked, most = getattr(limits, name), getattr(settings, f"max_{name}")
         if asked <= most:

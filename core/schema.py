@@ -73,6 +73,11 @@ class TaskBase(Wire):
     """Reward at or above which the outcome is `passed`; default: full marks."""
     metadata: dict[str, Any] = Field(default_factory=dict)
 
+    @classmethod
+    def runs_something(cls) -> bool:
+        """Whether judging starts processes, which `limits` bound."""
+        return True
+
     def content_hash(self) -> str:
         """Name this task's content; `id` and `metadata` do not take part."""
         return self._content_hash

@@ -133,7 +133,7 @@ class Draft:
                 f"the task is larger than {self._max_task_bytes} bytes", path=path, fix="raise ASSAY_MAX_TASK_MB"
             )
         drafted = draft_task(self._registry, document, path)
-        check_maxima(drafted.task.limits, self._settings, path=f"{path}.limits" if path else "limits")
+        check_maxima(drafted.task, self._settings, path=f"{path}.limits" if path else "limits")
         check_equal(self._tasks.setdefault(drafted.ref.id, drafted).task, drafted.task, path=path)
         return drafted.ref.id
 

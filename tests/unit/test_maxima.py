@@ -9,11 +9,12 @@ from assay.cli.inputs import Batch
 from assay.cli.local import build_jobs
 from assay.errors import InvalidRequest
 from assay.maxima import BOUNDED, check_maxima
-from assay.schema import Limits
+from assay.schema import Limits, TaskBase
 from assay.service.admission import Draft, read_batch
 from assay.service.bodies import Kind
 from assay.service.fakes import fake_registry
 from assay.settings import Settings
+from assay.verifiers.builtin import default_registry
 
 _HARMLESS = {"max_limit_hits", "stop_on_fail"}
 """Limits that only ever shorten what `attempt_wall_s` allows."""
@@ -43,7 +44,7 @@ def test_every_limit_has_a_maximum_or_can_do_no_harm() -> None:
 
 def test_defaults_are_within_the_maxima() -> None:
     """A task that says nothing is accepted by a server that is told nothing."""
-    check_maxima(Limits(), Settings(), path="limits")
+    check_maxima(TaskBase(id="t"), Settings(), path="limits")
 
 
 @pytest.mark.parametrize("way", [over_http, stored, locally])
@@ -63,7 +64,14 @@ def test_more_than_the_maximum_is_refused(name: str, way: Callable[[dict[str, ob
     assert f"ASSAY_MAX_{name.upper()}" in caught.value.fix
 
 
+def test_a_task_that_runs_nothing_has_no_limits() -> None:
+    """Low maxima keep nobody from a rule: it could not ask for less."""
+    task = default_registry().parse_task({"id": "t", "verifier": "classification", "label": "cat"})
+
+    check_maxima(task, Settings(max_wall_s=1, max_memory_mb=16), path="limits")
+
+
 def test_a_default_over_the_maximum_says_so() -> None:
     """Whoever set no limit is told where the figure comes from."""
     with pytest.raises(InvalidRequest, match=r"limits\.memory_mb: 512, the default, is more .* 256"):
-        check_maxima(Limits(), Settings(max_memory_mb=256), path="limits")
+        check_maxima(TaskBase(id="t"), Settings(max_memory_mb=256), path="limits")

@@ -82,7 +82,7 @@ class RuleTask(TaskBase):
 
     @classmethod
     def runs_something(cls) -> bool:
-        """Whether judging starts a process, which `limits` bound."""
+        """Rules start no process; a verifier whose tasks are of this kind and that does says so."""
         return False
 
 
