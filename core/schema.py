@@ -73,9 +73,8 @@ class TaskBase(Wire):
     """Reward at or above which the outcome is `passed`; default: full marks."""
     metadata: dict[str, Any] = Field(default_factory=dict)
 
-    @classmethod
-    def runs_something(cls) -> bool:
-        """Whether judging starts processes, which `limits` bound."""
+    def runs_something(self) -> bool:
+        """Whether judging it starts processes, which `limits` bound."""
         return True
 
     def content_hash(self) -> str:

@@ -80,8 +80,7 @@ class RuleTask(TaskBase):
             raise ValueError("weights must be finite")
         return self
 
-    @classmethod
-    def runs_something(cls) -> bool:
+    def runs_something(self) -> bool:
         """Rules start no process; a verifier whose tasks are of this kind and that does says so."""
         return False
 
