@@ -10,7 +10,7 @@ from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.lines import HackLine
 from assay.cli.conformity.runner import CaseReport, Entry, read_entries, run_entries
 from assay.cli.exits import Exit
-from assay.cli.local import open_scorer
+from assay.cli.local import builtin_registry, open_scorer
 from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
 from assay.cli.progress import Progress
 from assay.settings import Settings, override
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_from(arguments)
     # Hacks look for secrets: the sandbox starts from an environment that holds the markers they seek.
     os.environ.update(canaries(entries))
-    with open_scorer(with_canaries(settings)) as scorer:
+    with open_scorer(with_canaries(settings), builtin_registry()) as scorer:
         failed = _report(run_entries(entries, Judge(scorer)), len(entries))
     print(f"cases: {len(entries) - failed} passed, {failed} failed")
     return Exit.FOUND_FAULTS if failed else Exit.OK

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, gold_attempt, read_tasks
-from assay.cli.local import Job, Scorer, build_jobs, in_input_order, open_scorer
+from assay.cli.local import Job, Scorer, build_jobs, builtin_registry, in_input_order, open_scorer
 from assay.cli.options import Commands, add_command, add_format_option, add_sandbox_options, settings_from
 from assay.cli.progress import Progress
 from assay.cli.tally import counted
@@ -52,9 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = read_tasks(arguments.tasks, arguments.format)
     golds = [gold_attempt(task) for task in tasks]
     counts: Counter[Standing] = Counter()
-    with open_scorer(settings) as scorer:
-        batch = Batch(tuple(tasks), tuple(gold for gold in golds if gold), tasks_name=str(arguments.tasks))
-        jobs = build_jobs(scorer.registry, batch, settings)
+    batch = Batch(tuple(tasks), tuple(gold for gold in golds if gold), tasks_name=str(arguments.tasks))
+    registry = builtin_registry()
+    jobs = build_jobs(registry, batch, settings)
+    with open_scorer(settings, registry, jobs) as scorer:
         lines = _judge(scorer, jobs)
         for task, gold in zip(tasks, golds, strict=True):
             standing, message = next(lines) if gold is not None else (Standing.NO_GOLD, "")

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
 from assay.maxima import check_maxima
-from assay.schema import Attempt, BatchOptions, Result, TaskBase, check_equal
+from assay.sandboxes.nowhere import NoPool
+from assay.schema import Attempt, BatchOptions, Result, TaskBase, Timing, check_equal
 from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken, Evaluator
 from assay.verifiers.registry import Registry, parse
@@ -36,35 +37,54 @@ class Scorer:
 
     def score(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Result, None, None]:
         """Yield results as they finish, `seq` counting from 1. Whoever stops early cancels the rest."""
-        tokens = [CancelToken() for _ in jobs]
         started = time.monotonic()
-        with ThreadPoolExecutor(self.threads) as threads:
-            futures = [threads.submit(self.judge, job, options, token) for job, token in zip(jobs, tokens, strict=True)]
-            try:
-                for seq, future in enumerate(as_completed(futures), 1):
-                    result = future.result()
-                    queued_s = max(0.0, time.monotonic() - started - result.timing.run_s)
-                    timing = result.timing.model_copy(update={"queued_s": round(queued_s, 6)})
-                    yield result.model_copy(update={"seq": seq, "timing": timing})
-            finally:
-                threads.shutdown(wait=False, cancel_futures=True)
-                for token in tokens:
-                    token.cancel()
+        with closing(self._judge_all(jobs, options)) as results:
+            for seq, result in enumerate(results, 1):
+                queued_s = max(0.0, time.monotonic() - started - result.timing.run_s)
+                timing = Timing(queued_s=round(queued_s, 6), run_s=result.timing.run_s)
+                yield result.model_copy(update={"seq": seq, "timing": timing})
 
     def judge(self, job: Job, options: BatchOptions, token: CancelToken | None = None) -> Result:
         """Judge one job in the calling thread; never raises for what the completion or the task does."""
         evaluation = self.evaluator.evaluate(job.task, job.attempt.completion, token)
         return build_result(job.place, job.task, job.attempt, evaluation, options)
 
+    def _judge_all(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Result, None, None]:
+        """Judge what runs something in threads, and the rest here meanwhile: a thread costs more than most rules."""
+        running = [job for job in jobs if job.task.runs_something()]
+        tokens = [CancelToken() for _ in running]
+        with ThreadPoolExecutor(self.threads) as threads:
+            pairs = zip(running, tokens, strict=True)
+            futures = [threads.submit(self.judge, job, options, token) for job, token in pairs]
+            try:
+                yield from (self.judge(job, options) for job in jobs if not job.task.runs_something())
+                yield from (future.result() for future in as_completed(futures))
+            finally:
+                threads.shutdown(wait=False, cancel_futures=True)
+                for token in tokens:
+                    token.cancel()
 
-@contextmanager
-def open_scorer(settings: Settings) -> Iterator[Scorer]:
-    """Open the sandbox and yield a scorer. Raises IsolationUnavailable where attempts cannot be isolated."""
-    # Here, not at the top: commands that only talk to a service need neither sandbox nor verifiers.
-    from assay.sandboxes.backends import open_pool
+
+def builtin_registry() -> Registry:
+    """Return the verifiers that come with Assay."""
+    # Here, not at the top: commands that only talk to a service need no verifiers.
     from assay.verifiers.builtin import default_registry
 
-    registry = default_registry()
+    return default_registry()
+
+
+@contextmanager
+def open_scorer(settings: Settings, registry: Registry, jobs: Sequence[Job] | None = None) -> Iterator[Scorer]:
+    """Open the sandbox, unless it is known that no job runs anything, and yield a scorer.
+
+    Raises IsolationUnavailable where attempts cannot be isolated.
+    """
+    if jobs is not None and not any(job.task.runs_something() for job in jobs):
+        yield Scorer(registry, Evaluator(registry, NoPool(), retries=settings.retries), 1)
+        return
+    # Here, not at the top: commands that only talk to a service need no sandbox.
+    from assay.sandboxes.backends import open_pool
+
     pool = open_pool(settings)
     try:
         yield Scorer(registry, Evaluator(registry, pool, retries=settings.retries), pool.size)

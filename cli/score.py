@@ -3,8 +3,9 @@
 import argparse
 import math
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -14,7 +15,7 @@ import httpx
 from assay.canonical import dump_line
 from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, read_batch
-from assay.cli.local import build_jobs, in_input_order, open_scorer
+from assay.cli.local import build_jobs, builtin_registry, in_input_order, open_scorer
 from assay.cli.options import Commands, add_command, add_format_option, add_sandbox_options, settings_from
 from assay.cli.progress import Progress
 from assay.cli.tally import Tally
@@ -29,8 +30,8 @@ _ABOUT = """Score attempts. Files hold a JSON object, an array or JSON lines, pl
 Result lines are in input order. Without ATTEMPTS every task's gold is scored.
 Exit status 1 if an attempt has no reward, 3 if that is this side's fault."""
 
-
 _CANCEL_TIMEOUT = httpx.Timeout(2.0)
+_FLUSH_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = BatchOptions(keep_output=arguments.keep_output)
     tally = Tally()
     with _results(batch, options, settings, service) as results, _output(arguments.output) as out:
-        for result in in_input_order(_counted(results, tally, len(batch.attempts))):
-            out.write(dump_line(result.model_dump(mode="json")) + "\n")
-            out.flush()
+        _write(in_input_order(_counted(results, tally, len(batch.attempts))), out)
     report = sys.stdout if arguments.output else sys.stderr
     print(*tally.lines(), sep="\n", file=report)
     return exit_status(tally)
@@ -93,12 +92,10 @@ def _results(
     batch: Batch, options: BatchOptions, settings: Settings, service: _Service | None
 ) -> Iterator[Iterator[Result]]:
     if service is None:
-        with open_scorer(settings) as scorer:
-            results = scorer.score(build_jobs(scorer.registry, batch, settings), options)
-            try:
-                yield results
-            finally:
-                results.close()
+        registry = builtin_registry()
+        jobs = build_jobs(registry, batch, settings)
+        with open_scorer(settings, registry, jobs) as scorer, closing(scorer.score(jobs, options)) as results:
+            yield results
         return
     key = settings.api_keys[0].get_secret_value() if settings.api_keys else None
     with Client(service.url, api_key=key, retry=service.retry) as client:
@@ -146,6 +143,16 @@ def _counted(results: Iterator[Result], tally: Tally, total: int) -> Iterator[Re
         progress.advance(tally.note)
         yield result
     progress.finish(tally.note)
+
+
+def _write(results: Iterator[Result], out: TextIO) -> None:
+    """Write lines, each at once: but for results that nothing had to be run for, which come by the thousand."""
+    flushed = time.monotonic()
+    for result in results:
+        out.write(dump_line(result.model_dump(mode="json")) + "\n")
+        if result.sandbox or time.monotonic() - flushed > _FLUSH_S:
+            out.flush()
+            flushed = time.monotonic()
 
 
 @contextmanager

@@ -11,12 +11,21 @@ from typing import Any  # JSON values have no narrower type
 
 from assay.errors import InvalidRequest
 
+_LINES = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 _BLANK = b"\xef\xbb\xbf \t\r\n"  # white space of JSON, and the byte order mark
+
+
+def refuse_constant(name: str) -> None:
+    """Raise ValueError: a decoder's `parse_constant` for NaN and infinities."""
+    raise ValueError(f"{name} is not JSON")
+
+
+_DOCUMENTS = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def dump_line(value: Mapping[str, Any]) -> str:
     """Return `value` as one JSON line without its newline; key order is kept, NaN and infinities are refused."""
-    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _LINES.encode(value)
 
 
 def content_hash(value: Any) -> str:
@@ -29,7 +38,7 @@ def load(data: bytes | str, *, path: str = "") -> Any:
     """Parse one JSON document. Raises InvalidRequest for invalid UTF-8, bad JSON, NaN or infinities."""
     text = decode(data, path=path) if isinstance(data, bytes) else data.removeprefix("\ufeff")
     try:
-        return json.loads(text, parse_constant=refuse_constant)
+        return _DOCUMENTS.decode(text)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"not valid JSON: {error}", path=path, fix="send one JSON document") from error
 
@@ -44,11 +53,6 @@ def decode(data: bytes, *, path: str = "") -> str:
             path=path,
             fix="send UTF-8; escape lone surrogates as \\udXXX",
         ) from error
-
-
-def refuse_constant(name: str) -> None:
-    """Raise ValueError: a decoder's `parse_constant` for NaN and infinities."""
-    raise ValueError(f"{name} is not JSON")
 
 
 def load_documents(data: bytes, *, path: str = "") -> list[Any]:

@@ -10,12 +10,16 @@ from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.enforcement import check_enforceable
 from assay.sandboxes.interface import Slot
+from assay.sandboxes.nowhere import NoPool
 from assay.sandboxes.pool import Pool
 from assay.schema import TaskBase, Verdict
 from assay.verifiers.golds import Golds
 from assay.verifiers.registry import Registry
 
 log = logging.getLogger(__name__)
+
+_NO_POOL = NoPool()
+_UNDECIDED = Verdict(outcome=Outcome.INCONCLUSIVE, reward=None)
 
 
 class Cancelled(Exception):
@@ -57,13 +61,17 @@ class Evaluation:
     verdict: Verdict
     run_s: float
     sandbox: str
+    """The confinement level; empty where nothing was run."""
     verifier_version: str
     origin: Mapping[str, str] = field(default_factory=dict)
     """What the sandbox was made from; see `sandboxes.interface.Slot`."""
 
 
 class Evaluator:
-    """Judges attempts in the slots of a pool. Thread-safe: as many calls run at once as the pool has slots."""
+    """Judges attempts in the slots of a pool, and those of tasks that run nothing without one.
+
+    Thread-safe: as many calls run at once as the pool has slots.
+    """
 
     def __init__(self, registry: Registry, pool: Pool, *, retries: int = 2) -> None:
         self._registry = registry
@@ -78,9 +86,10 @@ class Evaluator:
         sandbox = ""
         flags: tuple[str, ...] = ()
         origin: Mapping[str, str] = {}
-        verdict = Verdict(outcome=Outcome.INCONCLUSIVE, reward=None)
+        verdict = _UNDECIDED
+        pool = self._pool if task.runs_something() else _NO_POOL
         for round_ in range(self._retries + 1):
-            lend = self._pool.alone if verdict.outcome is Outcome.INCONCLUSIVE and round_ else self._pool.slot
+            lend = pool.alone if verdict.outcome is Outcome.INCONCLUSIVE and round_ else pool.slot
             try:
                 with lend() as slot:
                     started = time.monotonic()
@@ -91,7 +100,9 @@ class Evaluator:
             if token.cancelled or verdict.outcome not in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE):
                 break
         version = self._registry.get(task.verifier).version
-        verdict = verdict.model_copy(update={"flags": tuple(dict.fromkeys((*verdict.flags, *flags)))})
+        flags = tuple(dict.fromkeys((*verdict.flags, *flags)))
+        if flags != verdict.flags:
+            verdict = verdict.model_copy(update={"flags": flags})
         return Evaluation(verdict, time.monotonic() - started, sandbox, version, origin)
 
     def _judge(self, task: TaskBase, completion: str, slot: Slot, token: CancelToken) -> Verdict:

@@ -15,11 +15,11 @@ from assay.cli.check import Standing, standing_of
 from assay.cli.datasets import Dataset
 from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, read_batch, read_objects
-from assay.cli.local import Scorer, build_jobs, in_input_order
+from assay.cli.local import Job, Scorer, build_jobs, builtin_registry, in_input_order, open_scorer
 from assay.cli.progress import Progress
 from assay.cli.score import _cancel, exit_status
 from assay.cli.tally import Tally, counted
-from assay.errors import InvalidRequest
+from assay.errors import InvalidRequest, IsolationUnavailable
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.pool import SlotPool
@@ -41,6 +41,46 @@ def score(scorer: Scorer, tasks: Sequence[Any], attempts: Sequence[Any], **optio
     """Score documents and return results in input order."""
     jobs = build_jobs(scorer.registry, Batch(tuple(tasks), tuple(attempts)), Settings())
     return list(in_input_order(scorer.score(jobs, BatchOptions(**options))))
+
+
+RULE = {"id": "r", "verifier": "classification", "label": "cat"}
+NO_ISOLATION = Settings(sandbox="landlock")  # weaker than the settings allow, wherever this runs
+
+
+def jobs_for(*tasks: dict[str, Any]) -> list[Job]:
+    """One attempt for each task."""
+    attempts = tuple({"task_id": task["id"], "completion": "<answer>cat</answer>"} for task in tasks)
+    return build_jobs(builtin_registry(), Batch(tasks, attempts), NO_ISOLATION)
+
+
+def test_rules_are_scored_without_a_sandbox() -> None:
+    """Where no task runs anything, nothing is asked of the machine's isolation."""
+    jobs = jobs_for(RULE)
+
+    with open_scorer(NO_ISOLATION, builtin_registry(), jobs) as scorer:
+        (result,) = scorer.score(jobs, BatchOptions())
+
+    assert (result.reward, result.sandbox, result.seq) == (1.0, "", 1)
+
+
+def test_one_program_among_rules_needs_a_sandbox() -> None:
+    """Nothing is judged where one of the attempts could not be isolated."""
+    jobs = jobs_for(RULE, {"id": "p", "verifier": "run"})
+
+    with pytest.raises(IsolationUnavailable), open_scorer(NO_ISOLATION, builtin_registry(), jobs):
+        pass
+
+
+def test_rules_are_judged_beside_programs() -> None:
+    """A batch of both gives every result once, each with its own `seq`."""
+    registry = Registry([ScriptedVerifier("python"), builtin_registry().get("classification")])
+    mixed = Scorer(registry, Evaluator(registry, SlotPool([FakeSlot()])), 1)
+    attempts = [{"task_id": name, "completion": "right"} for name in ("p", "r", "p", "r")]
+
+    results = score(mixed, [{"id": "p"}, RULE], attempts)
+
+    assert [result.verifier for result in results] == ["python", "classification"] * 2
+    assert sorted(result.seq for result in results) == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

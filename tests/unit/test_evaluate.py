@@ -8,9 +8,11 @@ import pytest
 from assay.errors import Inconclusive, SandboxFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
-from assay.sandboxes.interface import Slot
+from assay.sandboxes.interface import Launch, Role, Slot
+from assay.sandboxes.nowhere import Nowhere
 from assay.sandboxes.pool import SlotPool
-from assay.schema import TaskBase, Verdict
+from assay.schema import Limits, TaskBase, Verdict
+from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import CancelToken, Evaluator
 from assay.verifiers.registry import Registry
 
@@ -117,6 +119,26 @@ def test_a_gold_sent_as_completion_is_judged_once() -> None:
     evaluator(verifier).evaluate(task(gold="g"), "g")
 
     assert verifier.seen == ["g"]
+
+
+def test_what_runs_nothing_needs_no_slot() -> None:
+    """A rule is judged while every slot is taken, and its result names no sandbox."""
+    registry = default_registry()
+    rule = registry.parse_task({"id": "t", "verifier": "classification", "label": "cat"})
+
+    evaluation = Evaluator(registry, SlotPool([])).evaluate(rule, "<think>t</think><answer>cat</answer>")
+
+    assert evaluation.verdict.outcome is Outcome.PASSED
+    assert evaluation.sandbox == ""
+
+
+def test_what_runs_nothing_starts_nothing() -> None:
+    """A verifier that starts a child for such a task is at fault, not the completion."""
+    launch = Launch(Role.CANDIDATE, "some.program", b"", Limits())
+
+    for begin in (Nowhere().start, Nowhere().resident):
+        with pytest.raises(SandboxFault, match=r"some\.program"):
+            begin(launch)
 
 
 def test_a_cancelled_attempt_has_no_reward() -> None:
