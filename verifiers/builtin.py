@@ -3,10 +3,24 @@
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.classification import Classification
-from assay.verifiers.rules.rule import RuleVerifier
+from assay.verifiers.rules.detection import Detection
+from assay.verifiers.rules.grounded_qa import GroundedQa
+from assay.verifiers.rules.gui import Gui
+from assay.verifiers.rules.multiple_choice import MultipleChoice
+from assay.verifiers.rules.rule import Rule, RuleVerifier
+from assay.verifiers.rules.temporal import Temporal
+from assay.verifiers.rules.tracking import Tracking
 from assay.verifiers.run import RunVerifier
 
-_RULES = (Classification(),)
+_RULES: tuple[Rule, ...] = (
+    Classification(),
+    Detection(),
+    GroundedQa(),
+    Gui(),
+    MultipleChoice(),
+    Temporal(),
+    Tracking(),
+)
 
 
 def default_registry() -> Registry:

@@ -1,0 +1,170 @@
+"""The verifier `detection`: boxes with confidences against the boxes of a picture."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import ConfigDict, Field, model_validator
+
+from assay.verifiers.rules.boxes import Box, EmptyUnion, Floats, iou_matrix, match_greedily, match_optimally, rows
+from assay.verifiers.rules.detections import (
+    MOST_BOXES,
+    AnswerPlace,
+    BoxKeys,
+    Detections,
+    find_answer,
+    read_detections,
+)
+from assay.verifiers.rules.layouts import think_answer
+from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+
+MOST_OPTIMAL = 100
+"""Boxes on either side that an optimal assignment is sought for; the search is cubic."""
+
+_IOU = Term("iou", 0, 1, "sum of the matched IoUs divided by `divisor`")
+_CONFIDENCE = Term("confidence", 0, 1, "mean over predictions of c where matched, of 1 - c elsewhere")
+_FORMAT = Term("format", 0, 1, "1 if the text is a think block and an answer block, with white space between them")
+_CODE = {"one_line": True, "strip": False, "out_of_range": "clip_mean", "no_objects": "zero"}
+
+
+class DetectionTask(RuleTask):
+    """A picture's boxes to be found: reward = iou + confidence + format, each within 0 and 1.
+
+    The answer is a list of `{"Position": [x1, y1, x2, y2], "Confidence": c}` in JSON or with single quotes; a list cut
+    off in the middle keeps its complete entries. Malformed lists, lists without entries (unless there are no boxes) and
+    lists of more than 1,000 boxes are worth 0 in both box terms. A wrong box with confidence 0 earns the confidence
+    term, as published: give that term a small weight, or none.
+    Visual-RFT's released code first compares one number of the whole text, in practice a coordinate, with the gold and
+    pays both box terms if it agrees: that shortcut is not in the paper and not reproduced in any profile.
+    Sources: Visual-RFT, arXiv 2503.01785 eq. 5-8; Liuziyu77/Visual-RFT@9486633 src/virft/src/open_r1/grpo.py.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "p", "verifier": "detection", "boxes": [[10, 10, 50, 50]]}]}
+    )
+    PROFILES: ClassVar = (
+        Profile(
+            "visual-rft/hardened", {}, "arXiv 2503.01785 eq. 5-8",
+            "the defaults: the answer may stand on lines of its own, white space around the text costs nothing, "
+            "each confidence is clipped on its own, `No Objects` is right where there are none",
+        ),
+        Profile(
+            "visual-rft/code", _CODE, "Liuziyu77/Visual-RFT@9486633 grpo.py",
+            "tags on one line, no stripping, the mean confidence clipped; without the number shortcut. Numbers beyond "
+            "1e9, NaN and booleans make a list malformed, where the release computes with them",
+        ),
+        Profile(
+            "visual-rft/paper", {**_CODE, "divisor": "predictions"}, "arXiv 2503.01785 eq. 6",
+            "as the code, with the mean IoU over the predictions, so that boxes nobody predicted cost nothing",
+        ),
+    )  # fmt: skip
+
+    verifier: Literal["detection"] = "detection"
+    boxes: tuple[Box, ...] = Field(max_length=MOST_BOXES)
+    """The right boxes, [x1, y1, x2, y2] in the unit of the answers (pixels, or thousandths); none: nothing to find."""
+    threshold: float = Field(0.5, ge=0, le=1)
+    """IoU from which a predicted box counts as found."""
+    threshold_rule: Literal["above", "at_least"] = "above"
+    """Whether the IoU must exceed the threshold or may equal it; an IoU of 0 never counts."""
+    matching: Literal["confidence", "optimal"] = "confidence"
+    """`confidence`: predictions choose in falling order of confidence, each the best box still free; `optimal`: the
+    assignment of the largest sum of counted IoUs, for at most 100 boxes (longer answers count as malformed)."""
+    divisor: Literal["larger", "predictions", "gold"] = "larger"
+    """What the sum of IoUs is divided by: the larger number of boxes, the predicted or the right ones."""
+    confidence: Literal["required", "absent"] = "required"
+    """`absent`: the answer gives none; there is no confidence term and boxes choose in the order of the text."""
+    box_key: str = "Position"
+    """Name of a predicted box."""
+    confidence_key: str = "Confidence"
+    """Name of its confidence."""
+    duplicates: Literal["drop", "keep"] = "drop"
+    """Whether a box predicted again with the very same coordinates is dropped; the first one stays."""
+    empty_union: EmptyUnion = "zero"
+    """IoU of two boxes without area: 0, 1, or 1 if they are the same."""
+    out_of_range: Literal["clip", "clip_mean", "refuse"] = "clip"
+    """Confidences outside 0 to 1: each clipped, only their mean clipped, or worth 0 in the confidence term."""
+    block: Literal["first", "last", "only"] = "first"
+    """Which `<answer>` block is read; `only`: with a second one nothing is, and the format term is 0."""
+    one_line: bool = False
+    """Only blocks without a line break count."""
+    untagged: Literal["whole", "search", "refuse"] = "whole"
+    """Without a block: the whole text must be the list, the list is sought in it, or there is no answer."""
+    no_objects: Literal["one", "zero"] = "one"
+    """Both box terms where there is no box to find and the answer says so (`[]` or `No Objects`)."""
+    strip: bool = True
+    """Whether white space around the text is dropped before its layout is checked."""
+
+    @model_validator(mode="after")
+    def _refuse_too_many(self) -> Self:
+        if self.matching == "optimal" and len(self.boxes) > MOST_OPTIMAL:
+            raise ValueError(f"optimal matching takes at most {MOST_OPTIMAL} boxes")
+        return self
+
+
+class Detection:
+    """Matches predicted boxes with the right ones."""
+
+    name = "detection"
+    version = "1"
+    task_model = DetectionTask
+
+    def terms(self, task: DetectionTask) -> Sequence[Term]:
+        """Return IoU, confidence (where answers have it) and format."""
+        return (_IOU, _CONFIDENCE, _FORMAT) if task.confidence == "required" else (_IOU, _FORMAT)
+
+    def score(self, task: DetectionTask, text: str) -> Scored:
+        """Return all terms."""
+        layout = float(_layout(task, text))
+        answer = find_answer(text, AnswerPlace(task.block, task.one_line, task.untagged))
+        keys = BoxKeys(task.box_key, task.confidence_key if task.confidence == "required" else None)
+        found = None if answer is None else read_detections(answer, keys)
+        if found is None or (task.matching == "optimal" and len(found.boxes) > MOST_OPTIMAL):
+            return Scored(_terms(task, 0.0, 0.0, layout), answered=False, message="no list of boxes in the answer")
+        if len(found.boxes) == 0:
+            value = float(not task.boxes and task.no_objects == "one")
+            return Scored(_terms(task, value, value, layout), message="" if value else "the answer names no box")
+        return _compare(task, found, layout)
+
+
+def _compare(task: DetectionTask, found: Detections, layout: float) -> Scored:
+    if task.duplicates == "drop":
+        found = _distinct(found)
+    order = np.argsort(-found.confidences, kind="stable")
+    ious = iou_matrix(found.boxes[order], rows(task.boxes), task.empty_union)
+    match = match_greedily if task.matching == "confidence" else match_optimally
+    taken = match(ious, task.threshold, inclusive=task.threshold_rule == "at_least")
+    count, gold = len(taken), len(task.boxes)
+    divisor = {"larger": max(count, gold), "predictions": count, "gold": max(gold, 1)}[task.divisor]
+    value = min(1.0, float(taken.sum()) / divisor)
+    confidence = _confidence(found.confidences[order], taken > 0, task.out_of_range)
+    message = f"{np.count_nonzero(taken)} of {count} predicted boxes match one of {gold}"
+    return Scored(_terms(task, value, confidence, layout), message=message)
+
+
+def _confidence(given: Floats, matched: np.ndarray[tuple[int], np.dtype[np.bool_]], out_of_range: str) -> float:
+    if out_of_range == "clip":
+        given = given.clip(0.0, 1.0)
+    parts = np.where(matched, given, 1.0 - given)
+    if out_of_range == "refuse":
+        parts[(given < 0.0) | (given > 1.0)] = 0.0
+    return float(parts.mean().clip(0.0, 1.0))
+
+
+def _distinct(found: Detections) -> Detections:
+    first: dict[tuple[float, ...], int] = {}
+    for index, box in enumerate(map(tuple, found.boxes.tolist())):
+        first.setdefault(box, index)
+    kept = list(first.values())
+    return Detections(found.boxes[kept], found.confidences[kept])
+
+
+def _layout(task: DetectionTask, text: str) -> bool:
+    if task.block == "only" and text.count("<answer>") != 1:
+        return False
+    return think_answer(text.strip() if task.strip else text)
+
+
+def _terms(task: DetectionTask, iou: float, confidence: float, layout: float) -> dict[str, float]:
+    if task.confidence == "absent":
+        return {"iou": iou, "format": layout}
+    return {"iou": iou, "confidence": confidence, "format": layout}

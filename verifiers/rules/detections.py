@@ -1,0 +1,127 @@
+"""The list of boxes that a completion answers with, read as Visual-RFT's released code reads it.
+
+Its steps, in order: the answer's text, `[[` and `]]` made single, line breaks dropped, a text that does not end in `]`
+cut at its last `},` and closed, single quotes made double, JSON. Liuziyu77/Visual-RFT@9486633 grpo.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, assert_never
+
+import numpy as np
+
+from assay.verifiers.rules.blocks import blocks
+from assay.verifiers.rules.boxes import Floats, rows
+from assay.verifiers.rules.coordinates import number, numbers
+from assay.verifiers.rules.literal import read_json
+
+MOST_BOXES = 1_000
+"""A longer list counts as malformed."""
+
+_TAG = "answer"
+_NONE = frozenset({"no objects", "no object"})
+
+
+@dataclass(frozen=True)
+class AnswerPlace:
+    """Where in a completion the list stands."""
+
+    block: Literal["first", "last", "only"]
+    one_line: bool
+    untagged: Literal["whole", "search", "refuse"]
+
+
+@dataclass(frozen=True)
+class BoxKeys:
+    """How the parts of one detection are called; without a name for it, confidence is not read and counts as 1."""
+
+    box: str
+    confidence: str | None
+
+
+@dataclass(frozen=True)
+class Detections:
+    """Boxes of shape (n, 4) with their confidences, in the order of the text."""
+
+    boxes: Floats
+    confidences: Floats
+
+
+def find_answer(text: str, place: AnswerPlace) -> str | None:
+    """Return the text that should be the list, or None where the completion has no such place."""
+    if place.block == "only" and text.count(f"<{_TAG}>") > 1:
+        return None
+    answer: str | None = None
+    for found in _blocks(text, place.one_line):
+        answer = found
+        if place.block != "last":
+            break
+    if answer is not None:
+        return answer
+    match place.untagged:
+        case "whole":
+            return text
+        case "search":
+            return text[text.find("[") : text.rfind("]") + 1] if "[" in text else None
+        case "refuse":
+            return None
+        case _:
+            assert_never(place.untagged)
+
+
+def read_detections(answer: str, keys: BoxKeys) -> Detections | None:
+    """Return the detections of an answer, none of them for `[]` and `No Objects`; None if it is malformed.
+
+    One entry without four plain numbers, or without a confidence where it is asked for, spoils the whole list.
+    """
+    if answer.count("{") > MOST_BOXES:
+        return None
+    joined = answer.strip().replace("[[", "[").replace("]]", "]").replace("\n", "").partition(f"</{_TAG}>")[0]
+    if joined[:16].strip().removesuffix(".").casefold() in _NONE:
+        return _detections([], [])
+    if not joined.endswith("]"):
+        joined = joined.rsplit("},", 1)[0] + "}]"
+    try:
+        entries = read_json(joined.replace("'", '"'))
+    except ValueError:
+        return None
+    return _check(entries, keys)
+
+
+def _blocks(text: str, one_line: bool) -> Iterator[str]:
+    return _one_line_blocks(text) if one_line else blocks(text, _TAG)
+
+
+def _one_line_blocks(text: str) -> Iterator[str]:
+    """Yield the content of each block whose tags stand on one line, as `<answer>(.*?)</answer>` finds them."""
+    opening, closing = f"<{_TAG}>", f"</{_TAG}>"
+    at = end = line_end = 0
+    while (start := text.find(opening, at)) >= 0:
+        at = start + len(opening)
+        if end < at and (end := text.find(closing, at)) < 0:
+            return
+        if line_end < at and (line_end := text.find("\n", at)) < 0:
+            line_end = len(text)
+        if end < line_end:
+            yield text[at:end]
+            at = end + len(closing)
+
+
+def _check(entries: object, keys: BoxKeys) -> Detections | None:
+    if not isinstance(entries, list):
+        return None
+    boxes: list[tuple[float, ...]] = []
+    confidences: list[float] = []
+    for entry in entries:
+        if not isinstance(entry, dict) or (box := numbers(entry.get(keys.box), 4)) is None:
+            return None
+        confidence = 1.0 if keys.confidence is None else number(entry.get(keys.confidence))
+        if confidence is None:
+            return None
+        boxes.append(box)
+        confidences.append(confidence)
+    return _detections(boxes, confidences)
+
+
+def _detections(boxes: list[tuple[float, ...]], confidences: list[float]) -> Detections:
+    return Detections(rows(boxes), np.asarray(confidences, dtype=np.float64))

@@ -1,0 +1,219 @@
+"""The verifier `gui`: a click, another action, several candidate points or a box on a screen."""
+
+import re
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Self, assert_never
+
+from pydantic import ConfigDict, Field, model_validator
+
+from assay.verifiers.rules import gui_points
+from assay.verifiers.rules.blocks import first_block
+from assay.verifiers.rules.boxes import Box, iou, rows
+from assay.verifiers.rules.coordinates import MOST, Coordinate, number, numbers
+from assay.verifiers.rules.gui_actions import Action, Reading, is_part, is_well_formed, read_action, text_f1
+from assay.verifiers.rules.layouts import think_answer
+from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+
+_ACTION_TERMS = (
+    Term("action", 0, 1, "1 if the name of the action is right", weight=0.0),
+    Term("accuracy", 0, 1, "1 if the action is right with its point or its text", weight=0.8),
+    Term("format", 0, 1, "1 if the text is a think and an answer block, and the answer as `checks` asks", weight=0.2),
+)
+_POINTS_TERMS = (
+    Term("accuracy", -1, 1, "1/sqrt(N k) if the k-th of N points is the first hit, -1/N without one, -1 if malformed"),
+    Term("format", 0, 1, "1 if the answer is well formed and no three points lie on a line"),
+)
+_BOX_TERMS = (
+    Term("hit", 0, 1, "1 if the IoU counts by `threshold`"),
+    Term("iou", 0, 1, "intersection over union of the answered and the right box", weight=0.0),
+)
+_WITH_TEXT = frozenset({"type", "select", "scroll"})
+_NUMBER = r"-?[0-9]{1,40}+(?:\.[0-9]{1,40}+)?+"
+_QUAD = re.compile(rf"\[\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+\]")
+
+
+class GuiTask(RuleTask):
+    """What to do on a screen.
+
+    `action`: reward = 0.8 accuracy + 0.2 format. The first `<answer>` block holds
+    `[{'action': 'click', 'point': [x, y], 'input_text': 'no input text'}]`. A click must hit the box, or lie close to
+    the point; `type`, `select` and `scroll` are compared by their text; other actions by name alone.
+    `multi_point`: reward = accuracy + format, from -1 to 2. After the think block comes a JSON list of
+    `{"point_2d": [x, y]}`, at most 64, best guess first; malformed answers and three points on a line are worth -1,
+    N wrong points 1 - 1/N, as published.
+    `box_iou`: reward = 1 if the IoU of the first `[x1, y1, x2, y2]` in the first `<answer>` block counts.
+    Sources: GUI-R1, ritzz-ai/GUI-R1@d43eea2 r1gui.py; UI-R1, lll6gg/UI-R1@2fe9bf0 grpo_json_action_coord.py;
+    InfiGUI-G1, InfiXAI/InfiGUI-G1@22208e4 recipe/infigui-g1/reward_fn.py.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "screen", "verifier": "gui", "box": [100, 200, 180, 240]}]}
+    )
+    PROFILES: ClassVar = (
+        Profile(
+            "gui-r1/hardened", {}, "ritzz-ai/GUI-R1@d43eea2 r1gui.py",
+            "the defaults: the answer is one action, read as JSON or a Python literal, decimals allowed; borders count "
+            "as inside; white space around the text costs nothing; a word is not right for being part of the right one",
+        ),
+        Profile(
+            "gui-r1/paper", {"reading": "gui_r1", "text_match": "f1_or_part", "strip": False},
+            "ritzz-ai/GUI-R1@d43eea2 r1gui.py", "as the code, but borders count as inside",
+        ),
+        Profile(
+            "gui-r1/code", {"reading": "gui_r1", "text_match": "f1_or_part", "strip": False, "border": "outside"},
+            "ritzz-ai/GUI-R1@d43eea2 r1gui.py",
+            "name, last point and text found by patterns in any text. The format term reads a literal where the "
+            "release evaluates model text, so calls and arithmetic in it lose the term; without a point there is no "
+            "hit, where the release takes (0, 0)",
+        ),
+        Profile(
+            "ui-r1/code",
+            {
+                "reading": "ui_r1", "text_match": "ignore", "strip": False, "checks": "layout",
+                "weights": {"action": 1, "accuracy": 1, "format": 1},
+            },
+            "lll6gg/UI-R1@2fe9bf0 grpo_json_action_coord.py",
+            "reward = action + accuracy + format; the first point found, times `scale`, cut to whole numbers; borders "
+            "count as inside; actions other than click by name. Without a point there is no hit, where the release "
+            "takes (0, 0)",
+        ),
+        Profile(
+            "infigui-g1/code", {"kind": "multi_point"}, "InfiXAI/InfiGUI-G1@22208e4 recipe/infigui-g1/reward_fn.py",
+            "as released; at most 64 points",
+        ),
+    )  # fmt: skip
+
+    verifier: Literal["gui"] = "gui"
+    kind: Literal["action", "multi_point", "box_iou"] = "action"
+    """What is asked for."""
+    action: str | None = None
+    """`action`: the right action; None stands for `click`."""
+    box: Box | None = None
+    """The element to hit, [x1, y1, x2, y2]; for clicks, unless there is a `point`, and for the other kinds."""
+    point: tuple[Coordinate, Coordinate] | None = None
+    """The place to click, (x, y), instead of a box."""
+    radius: float = Field(140.0, gt=0, le=MOST)
+    """A click must be closer to `point` than this, in its unit (pixels)."""
+    input_text: str | None = None
+    """The right text of `type`, `select` (what is typed or chosen) and `scroll` (left, right, up, down)."""
+    border: Literal["inside", "outside"] = "inside"
+    """Whether a click on the border of the box hits it."""
+    scale: tuple[float, float] = (1.0, 1.0)
+    """Factors from the answer's x and y to the unit of `box` and `point`."""
+    reading: Reading = "literal"
+    """How the action is read from the answer: see the profiles."""
+    text_match: Literal["f1", "f1_or_part", "exact", "ignore"] = "f1"
+    """Texts agree if the F1 of their word sets is at least 0.5; or also if both are one word and one is part of the
+    other; only if they are equal but for case and white space; or always."""
+    checks: Literal["action", "layout"] = "action"
+    """Whether the format term looks into the answer, or at the tags alone."""
+    strip: bool = True
+    """Whether white space around the text is dropped before its layout is checked."""
+    threshold: float = Field(0.5, ge=0, le=1)
+    """`box_iou`: the IoU from which an answer counts."""
+    threshold_rule: Literal["at_least", "above"] = "at_least"
+    """`box_iou`: whether the IoU may equal the threshold or must exceed it; an IoU of 0 never counts."""
+
+    @property
+    def right_action(self) -> str:
+        """The name of the right action."""
+        return (self.action or "click").lower()
+
+    @model_validator(mode="after")
+    def _check_gold(self) -> Self:
+        click = self.kind == "action" and self.right_action == "click"
+        if click and (self.box is None) == (self.point is None):
+            raise ValueError("a click is judged by a `box` or a `point`: give one of them")
+        if self.kind != "action" and (self.box is None or self.point is not None or self.action is not None):
+            raise ValueError(f"{self.kind} is judged by a `box`, and has no `action` and no `point`")
+        if self.kind == "action" and not click and (self.box is not None or self.point is not None):
+            raise ValueError(f"{self.right_action} is not judged by a place: leave out `box` and `point`")
+        texts = self.kind == "action" and self.right_action in _WITH_TEXT
+        if texts and self.text_match != "ignore" and not (self.input_text or "").strip():
+            raise ValueError(f"{self.right_action} is judged by its text: give `input_text`")
+        if not texts and self.input_text is not None:
+            raise ValueError("only type, select and scroll are judged by a text: leave out `input_text`")
+        if any(number(factor) is None or factor <= 0 for factor in self.scale):
+            raise ValueError("scale takes two positive numbers")
+        return self
+
+
+class Gui:
+    """Judges an action, a list of points or a box."""
+
+    name = "gui"
+    version = "1"
+    task_model = GuiTask
+
+    def terms(self, task: GuiTask) -> Sequence[Term]:
+        """Return the terms of the task's kind."""
+        return {"action": _ACTION_TERMS, "multi_point": _POINTS_TERMS, "box_iou": _BOX_TERMS}[task.kind]
+
+    def score(self, task: GuiTask, text: str) -> Scored:
+        """Return the terms of the task's kind."""
+        match task.kind:
+            case "action":
+                return _score_action(task, text)
+            case "multi_point":
+                return _score_points(task, text)
+            case "box_iou":
+                return _score_box(task, text)
+            case _:
+                assert_never(task.kind)
+
+
+def _score_action(task: GuiTask, text: str) -> Scored:
+    answer = first_block(text, "answer") or ""
+    action = read_action(answer, task.reading)
+    named = action.name == task.right_action
+    right = named and (_hits(task, action) if task.right_action == "click" else _says(task, action))
+    layout = think_answer(text.strip() if task.strip else text)
+    formed = layout and (task.checks == "layout" or is_well_formed(answer, task.reading))
+    return Scored(
+        {"action": float(named), "accuracy": float(right), "format": float(formed)},
+        answered=bool(action.name),
+        message=f"{action.name[:40]} at {action.point}" if action.name else "no action in the answer",
+    )
+
+
+def _hits(task: GuiTask, action: Action) -> bool:
+    if action.point is None:
+        return False
+    x, y = (value * factor for value, factor in zip(action.point, task.scale, strict=True))
+    if task.reading == "ui_r1":
+        x, y = float(int(x)), float(int(y))
+    if task.point is not None:
+        return (x - task.point[0]) ** 2 + (y - task.point[1]) ** 2 < task.radius**2
+    x1, y1, x2, y2 = task.box or (0.0, 0.0, 0.0, 0.0)
+    if task.border == "inside":
+        return x1 <= x <= x2 and y1 <= y <= y2
+    return x1 < x < x2 and y1 < y < y2
+
+
+def _says(task: GuiTask, action: Action) -> bool:
+    right = task.input_text
+    if right is None or task.text_match == "ignore":
+        return True
+    if task.text_match == "exact":
+        return action.text.casefold().split() == right.casefold().split()
+    return text_f1(action.text, right) >= 0.5 or (task.text_match == "f1_or_part" and is_part(action.text, right))
+
+
+def _score_points(task: GuiTask, text: str) -> Scored:
+    points = gui_points.read_points(text)
+    if points is None or task.box is None:
+        return Scored({"accuracy": -1.0, "format": 0.0}, answered=False, message="no list of points")
+    if gui_points.has_three_in_line(points):
+        return Scored({"accuracy": -1.0, "format": 0.0}, message="three points on a line")
+    value = gui_points.accuracy(points, task.box)
+    return Scored({"accuracy": value, "format": 1.0}, answered=bool(points), message=f"{len(points)} points")
+
+
+def _score_box(task: GuiTask, text: str) -> Scored:
+    match = _QUAD.search(first_block(text, "answer") or "")
+    found = numbers([float(part) for part in match.groups()], 4) if match else None
+    if found is None:
+        return Scored({"hit": 0.0, "iou": 0.0}, answered=False, message="no [x1, y1, x2, y2] in the answer")
+    value = float(iou(rows(found), rows(task.box))[0])
+    counts = value >= task.threshold if task.threshold_rule == "at_least" else value > task.threshold
+    return Scored({"hit": float(counts and value > 0), "iou": value}, message=f"IoU {value:.3f}")

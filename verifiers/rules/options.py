@@ -1,0 +1,85 @@
+"""Which option of a multiple-choice question an answer names, and the fields of tasks that ask for one."""
+
+import re
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from assay.verifiers.rules.rule import RuleTask
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LONGEST = 2_000  # characters
+_GOLD = re.compile(r"\s*[(\[]?([A-Za-z])(?![\w'])")
+_WHOLE = re.compile(r"[(\[]?([A-Za-z])[)\].:]*+")
+_LEADING = re.compile(r"(?:[(\[]([A-Z])[)\]]|([A-Z])[).:])")
+_ALONE = re.compile(r"(?<!\w)(?:([B-Z])|(A)(?! (?!is\b|because\b|since\b)[a-z]))(?![\w'\u2019])")
+
+
+class OptionTask(RuleTask):
+    """Fields of tasks whose answer is the letter of an option."""
+
+    answer: str = Field(min_length=1)
+    """The right option: its letter, alone or before its text (`B`, `(B)`, `B. a red car`)."""
+    letters: str = Field("ABCDEFG", pattern="^[A-Z]+$")
+    """Letters that options can have; others are not read."""
+    choices: tuple[str, ...] | None = Field(None, max_length=26)
+    """Texts of the options, the first one being A: an answer that is one of them names it."""
+    reader: Literal["option", "first_capital"] = "option"
+    """`option`: the answer is a letter, or begins with one that is set off (`B.`, `(B)`), or holds just one that stands
+    alone (not the article A), or is the text of a choice; more letters, or none, name no option.
+    `first_capital`: the first capital among `letters`, even inside a word."""
+    both_unreadable: Literal["wrong", "right"] = "wrong"
+    """`right`: where neither the answer nor the gold holds a letter to read, they count as equal, as released."""
+
+    @model_validator(mode="after")
+    def _refuse_unreachable(self) -> Self:
+        if self.both_unreadable == "wrong" and self.right_letter() not in self.letters:
+            raise ValueError(f"the answer {self.answer[:40]!r} names none of the options {self.letters}: set `letters`")
+        return self
+
+    def right_letter(self) -> str:
+        """Return the letter of the right option, or an empty text where the released reader finds none."""
+        if self.both_unreadable == "right":
+            return _first_capital(self.answer, self.letters)
+        match = _GOLD.match(self.answer)
+        return match[1].upper() if match else " "
+
+    def read(self, answer: str) -> str:
+        """Return the letter that an answer names, or an empty text."""
+        if self.reader == "first_capital":
+            return _first_capital(answer, self.letters)
+        return _named(answer.strip(), self.letters, self.choices or ())
+
+    def is_right(self, letter: str) -> bool:
+        """Whether that letter, as read, earns the accuracy term."""
+        return letter == self.right_letter() and (letter != "" or self.both_unreadable == "right")
+
+
+def _first_capital(text: str, letters: str) -> str:
+    match = re.search(f"[{letters}]", text)
+    return match[0] if match else ""
+
+
+def _named(text: str, letters: str, choices: tuple[str, ...]) -> str:
+    if not text or len(text) > _LONGEST:
+        return ""
+    if whole := _WHOLE.fullmatch(text):
+        found = {whole[1].upper()}
+    elif leading := _LEADING.match(text):
+        found = {leading[1] or leading[2]}
+    elif spelt := _spelt(text, choices):
+        found = {spelt}
+    else:
+        found = {first or second for first, second in _ALONE.findall(text)} & set(letters)
+    return found.pop() if len(found) == 1 and found <= set(letters) else ""
+
+
+def _spelt(text: str, choices: tuple[str, ...]) -> str:
+    """Return the letter of the one choice whose text this is."""
+    plain = [_plain(choice) for choice in choices]
+    given = _plain(text)
+    return _ALPHABET[plain.index(given)] if plain.count(given) == 1 else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).removesuffix(".").casefold()
