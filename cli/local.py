@@ -1,10 +1,11 @@
 """Scores attempts in this process: the service's path from `evaluate` down, with no server and no Redis."""
 
 import time
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
@@ -13,6 +14,7 @@ from assay.sandboxes.nowhere import NoPool
 from assay.schema import Attempt, BatchOptions, Result, TaskBase, Timing, check_equal
 from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken, Evaluator
+from assay.verifiers.groups import Judged, Waiting, complete
 from assay.verifiers.registry import Registry, parse
 from assay.verifiers.requirements import missing_modules
 from assay.verifiers.results import Place, build_result
@@ -26,6 +28,11 @@ class Job:
     task: TaskBase
     attempt: Attempt
 
+    @property
+    def group(self) -> str:
+        """The group that it is compared with."""
+        return self.task.id if self.attempt.group is None else self.attempt.group
+
 
 @dataclass(frozen=True)
 class Scorer:
@@ -36,28 +43,44 @@ class Scorer:
     threads: int
 
     def score(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Result, None, None]:
-        """Yield results as they finish, `seq` counting from 1. Whoever stops early cancels the rest."""
+        """Yield results as they are final, `seq` counting from 1. Whoever stops early cancels the rest.
+
+        Those with group terms wait until their group is complete.
+        """
         started = time.monotonic()
+        groups = Waiting(Counter(job.group for job in jobs))
+        seq = 0
         with closing(self._judge_all(jobs, options)) as results:
-            for seq, result in enumerate(results, 1):
-                queued_s = max(0.0, time.monotonic() - started - result.timing.run_s)
-                timing = Timing(queued_s=round(queued_s, 6), run_s=result.timing.run_s)
-                yield result.model_copy(update={"seq": seq, "timing": timing})
+            for judged in results:
+                run_s = judged.result.timing.run_s
+                queued_s = round(max(0.0, time.monotonic() - started - run_s), 6)
+                timing = {"timing": Timing(queued_s=queued_s, run_s=run_s)}
+                for result in groups.take(replace(judged, result=judged.result.model_copy(update=timing))):
+                    seq += 1
+                    yield result.model_copy(update={"seq": seq})
 
     def judge(self, job: Job, options: BatchOptions, token: CancelToken | None = None) -> Result:
-        """Judge one job in the calling thread; never raises for what the completion or the task does."""
-        evaluation = self.evaluator.evaluate(job.task, job.attempt.completion, token)
-        return build_result(job.place, job.task, job.attempt, evaluation, options)
+        """Judge one job, a group of its own, in the calling thread.
 
-    def _judge_all(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Result, None, None]:
+        Never raises for what the completion or the task does.
+        """
+        (result,) = complete([self._judge(job, options, token)])
+        return result
+
+    def _judge(self, job: Job, options: BatchOptions, token: CancelToken | None = None) -> Judged:
+        evaluation = self.evaluator.evaluate(job.task, job.attempt.completion, token)
+        result = build_result(job.place, job.task, job.attempt, evaluation, options)
+        return Judged(result, evaluation.verdict.standing)
+
+    def _judge_all(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Judged, None, None]:
         """Judge what runs something in threads, and the rest here meanwhile: a thread costs more than most rules."""
         running = [job for job in jobs if job.task.runs_something()]
         tokens = [CancelToken() for _ in running]
         with ThreadPoolExecutor(self.threads) as threads:
             pairs = zip(running, tokens, strict=True)
-            futures = [threads.submit(self.judge, job, options, token) for job, token in pairs]
+            futures = [threads.submit(self._judge, job, options, token) for job, token in pairs]
             try:
-                yield from (self.judge(job, options) for job in jobs if not job.task.runs_something())
+                yield from (self._judge(job, options) for job in jobs if not job.task.runs_something())
                 yield from (future.result() for future in as_completed(futures))
             finally:
                 threads.shutdown(wait=False, cancel_futures=True)
@@ -92,9 +115,12 @@ def open_scorer(settings: Settings, registry: Registry, jobs: Sequence[Job] | No
         pool.close()
 
 
-def build_jobs(registry: Registry, batch: Batch, settings: Settings) -> list[Job]:
-    """Type a batch of documents, within what `settings` allow. Raises InvalidRequest naming the first fault's path."""
-    tasks = _parse_tasks(registry, batch, settings)
+def build_jobs(registry: Registry, batch: Batch, settings: Settings, profile: str | None = None) -> list[Job]:
+    """Type a batch of documents, within what `settings` allow; `profile` is that of tasks that name none.
+
+    Raises InvalidRequest naming the first fault's path.
+    """
+    tasks = _parse_tasks(registry, batch, settings, profile)
     counts: dict[str, int] = dict.fromkeys(tasks, 0)
     jobs = []
     for index, document in enumerate(batch.attempts):
@@ -123,10 +149,11 @@ def in_input_order(results: Iterable[Result]) -> Iterator[Result]:
             following += 1
 
 
-def _parse_tasks(registry: Registry, batch: Batch, settings: Settings) -> Mapping[str, TaskBase]:
+def _parse_tasks(registry: Registry, batch: Batch, settings: Settings, profile: str | None) -> Mapping[str, TaskBase]:
     tasks: dict[str, TaskBase] = {}
-    for number, document in enumerate(batch.tasks):
+    for number, row in enumerate(batch.tasks):
         path = f"{batch.tasks_name}[{number}]"
+        document = row if profile is None else registry.with_profile(row, profile, path=f"{path}.profile")
         task = registry.parse_task(document, path=path)
         check_maxima(task, settings, path=f"{path}.limits")
         missing = missing_modules(task.requires)

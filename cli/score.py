@@ -47,6 +47,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("attempts", type=Path, nargs="?", metavar="ATTEMPTS")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where results go; default: standard output")
     add_format_option(parser)
+    parser.add_argument("--profile", metavar="NAME", help="the preset of tasks that name none themselves")
     parser.add_argument("--url", metavar="URL", help="score through this service (key: first of ASSAY_API_KEYS)")
     parser.add_argument(
         "--patience",
@@ -71,13 +72,19 @@ def run(arguments: argparse.Namespace) -> int:
     batch = read_batch(arguments.tasks, arguments.attempts, arguments.format)
     if not batch.attempts:
         raise InvalidRequest("there are no attempts", path=str(arguments.attempts or arguments.tasks), fix="add some")
-    options = BatchOptions(keep_output=arguments.keep_output)
+    options = _options(arguments)
     tally = Tally()
     with _results(batch, options, settings, service) as results, _output(arguments.output) as out:
         _write(in_input_order(_counted(results, tally, len(batch.attempts))), out)
     report = sys.stdout if arguments.output else sys.stderr
     print(*tally.lines(), sep="\n", file=report)
     return exit_status(tally)
+
+
+def _options(arguments: argparse.Namespace) -> BatchOptions:
+    """Return the options that were given, and no others: a service that is older knows fewer of them."""
+    given = {"keep_output": arguments.keep_output or None, "profile": arguments.profile}
+    return BatchOptions.model_validate({name: value for name, value in given.items() if value is not None})
 
 
 def exit_status(tally: Tally) -> Exit:
@@ -93,7 +100,7 @@ def _results(
 ) -> Iterator[Iterator[Result]]:
     if service is None:
         registry = builtin_registry()
-        jobs = build_jobs(registry, batch, settings)
+        jobs = build_jobs(registry, batch, settings, options.profile)
         with open_scorer(settings, registry, jobs) as scorer, closing(scorer.score(jobs, options)) as results:
             yield results
         return

@@ -14,6 +14,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
+from assay.standing import Standing
 
 
 class Wire(BaseModel):
@@ -129,6 +130,8 @@ class BatchOptions(Wire):
     """Give truncated attempts a null reward."""
     keep_output: bool = False
     """Keep captured output of passed attempts too."""
+    profile: str | None = None
+    """The named preset of tasks that name none themselves; refused where a task's verifier does not have it."""
 
 
 class TestResult(Wire):
@@ -180,6 +183,8 @@ class Verdict(BaseModel):
     exit_code: int | None = None
     usage: Usage = Usage()
     flags: tuple[str, ...] = ()
+    standing: Standing | None = None
+    """What the second pass over the attempt's group needs, where the task has group terms."""
 
 
 class Result(BaseModel):

@@ -1,11 +1,11 @@
 """From a request body to a batch: every task and attempt typed, or one fault with its path and nothing queued."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, replace
-from typing import Any  # Any: documents from callers are unparsed JSON
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any, Protocol  # Any: documents from callers are unparsed JSON
 
-from assay.canonical import dump_line
+from assay.canonical import dump_line, load
 from assay.errors import InvalidRequest, TooLarge
 from assay.maxima import check_maxima
 from assay.schema import Attempt, BatchOptions, TaskBase, check_equal
@@ -36,29 +36,58 @@ class NewBatch:
     options: BatchOptions
 
 
-Resolve = Callable[[Set[str]], Mapping[str, TaskRef]]
-"""Looks up stored tasks by id; unknown ids are absent from the answer."""
+class StoredTasks(Protocol):
+    """Tasks that were stored before the request came."""
+
+    def resolve(self, ids: Set[str]) -> Mapping[str, TaskRef]:
+        """Return what these ids stand for; unknown ones are absent."""
+        ...
+
+    def documents(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        """Return task documents as JSON text by the keys of references; those that are gone are absent."""
+        ...
 
 
-def read_batch(data: bytes, kind: Kind, query: Mapping[str, str], draft: "Draft", resolve: Resolve) -> NewBatch:
+def read_batch(data: bytes, kind: Kind, query: Mapping[str, str], draft: "Draft", stored: StoredTasks) -> NewBatch:
     """Read a batch, or (as JSON) one pair. Raises InvalidRequest or TooLarge naming the path."""
-    options: Any = {}
+    if kind is Kind.NDJSON:
+        options = _parse_options({}, query)
+        draft.choose(options.profile)
+        for part in walk_lines(data):
+            _add_line(part, draft)
+        return draft.finish(options, stored)
+    return draft.finish(_read_object(data, query, draft), stored)
+
+
+def _read_object(data: bytes, query: Mapping[str, str], draft: "Draft") -> BatchOptions:
+    """Draft what a JSON body holds; its tasks wait for its options, which may stand anywhere. Returns these."""
+    options: BatchOptions | None = None
     pair: dict[str, Any] = {}
-    parts = walk(data) if kind is Kind.JSON else walk_lines(data)
-    for part in parts:
-        if part.name == "tasks" and part.index is not None:
+    waiting: list[Part] = []
+    for part in walk(data):
+        if part.name == "tasks" and part.index is not None and options is None:
+            waiting.append(part)
+        elif part.name == "tasks" and part.index is not None:
             draft.add_task(part.value, part.path, part.size)
         elif part.name == "attempts" and part.index is not None:
             draft.add_attempt(part.value, part.path)
-        elif part.name == "lines":
-            _add_line(part, draft)
         elif part.name == "options":
-            options = part.value
+            options = _parse_options(part.value, query)
+            _add_tasks(waiting, options, draft)
         else:
             pair[part.name] = part.value
+    if options is None:
+        options = _parse_options({}, query)
+        _add_tasks(waiting, options, draft)
     if pair:
         _add_fields(pair, draft, len(data))
-    return draft.finish(_parse_options(options, query), resolve)
+    return options
+
+
+def _add_tasks(parts: Iterable[Part], options: BatchOptions, draft: "Draft") -> None:
+    draft.choose(options.profile)
+    for part in parts:
+        draft.add_task(part.value, part.path, part.size)
 
 
 def _add_line(part: Part, draft: "Draft") -> None:
@@ -108,22 +137,31 @@ class Draft:
         self._max_task_bytes = settings.max_task_mb * 2**20
         self._max_completion_bytes = settings.max_completion_bytes
         self._tasks: dict[str, Drafted] = {}
-        self._entries: list[Entry] = []
+        self._attempts: list[tuple[Attempt, str, str]] = []  # with label and metadata as text
+        self._profile: str | None = None
         self._paths: dict[str, str] = {}  # task ids that did not come with the request yet -> first path that names one
         self._counts: dict[str, int] = {}
 
     @property
     def size(self) -> int:
         """How many tasks and attempts there are so far."""
-        return len(self._tasks) + len(self._entries)
+        return len(self._tasks) + len(self._attempts)
 
     @property
     def tasks(self) -> list[Drafted]:
         """The tasks so far, in order."""
         return list(self._tasks.values())
 
+    def choose(self, profile: str | None) -> None:
+        """Name the preset of tasks to come that name none themselves."""
+        self._profile = profile
+
     def add_task(self, document: Any, path: str, size: int) -> str:
         """Take a task; equal ones are one. Raises InvalidRequest if its id already stands for another."""
+        if self._profile is not None:
+            document = self._registry.with_profile(
+                document, self._profile, path=f"{path}.profile" if path else "profile"
+            )
         task_id = document.get("id") if isinstance(document, dict) else None
         known = self._tasks.get(task_id) if isinstance(task_id, str) else None
         if known is not None and known.document == document:
@@ -161,42 +199,49 @@ class Draft:
         task_id = attempt.task_id
         count = self._counts.get(task_id, 0)
         self._counts[task_id] = count + 1
-        known = self._tasks.get(task_id)
-        if known is None:
+        if task_id not in self._tasks:
             self._paths.setdefault(task_id, path)
-        self._entries.append(
-            Entry(
-                index=len(self._entries),
-                label=str(count) if attempt.attempt is None else attempt.attempt,
-                task=TaskRef(task_id, "", "", "") if known is None else known.ref,
-                group=task_id if attempt.group is None else attempt.group,
-                completion=attempt.completion,
-                policy_version=attempt.policy_version,
-                truncated=attempt.truncated,
-                metadata=_metadata_text(attempt.metadata, path),
-            )
-        )
+        label = str(count) if attempt.attempt is None else attempt.attempt
+        self._attempts.append((attempt, label, _metadata_text(attempt.metadata, path)))
 
-    def finish(self, options: BatchOptions, resolve: Resolve) -> NewBatch:
+    def finish(self, options: BatchOptions, stored: StoredTasks) -> NewBatch:
         """Return the batch. Raises InvalidRequest if it is empty or names a task that nobody knows."""
-        if not self._entries:
+        if not self._attempts:
             raise InvalidRequest("there are no attempts", path="attempts", fix="send at least one attempt")
-        late = {task_id: self._tasks[task_id].ref for task_id in self._paths if task_id in self._tasks}
-        missing = self._paths.keys() - late.keys()
-        late.update(resolve(missing) if missing else {})
+        missing = self._paths.keys() - self._tasks.keys()
+        refs = dict(stored.resolve(missing)) if missing else {}
+        if self._profile is not None:
+            refs.update(self._with_profile(refs, self._profile, stored))
+        refs.update((task_id, drafted.ref) for task_id, drafted in self._tasks.items())
         for task_id, path in self._paths.items():
-            if task_id not in late:
+            if task_id not in refs:
                 raise InvalidRequest(
                     f"no task has the id {task_id!r}",
                     path=f"{path}.task_id" if path else "task_id",
                     fix="send the task before its attempts, or store it with PUT /v1/tasks/{id}",
                 )
-        entries = tuple(
-            entry if entry.task.key else replace(entry, task=late[entry.task.id]) for entry in self._entries
-        )
+        entries = tuple(_entry(index, refs[row[0].task_id], *row) for index, row in enumerate(self._attempts))
         packed = {task.ref.key: task.packed for task in self._tasks.values()}
         used = dict.fromkeys(entry.task.key for entry in entries)
         return NewBatch({key: packed.get(key, b"") for key in used}, entries, options)
+
+    def _with_profile(self, refs: Mapping[str, TaskRef], profile: str, stored: StoredTasks) -> dict[str, TaskRef]:
+        """Draft, as tasks of this batch, those stored ones that the preset changes; return references to them.
+
+        Raises InvalidRequest if a verifier does not have it.
+        """
+        texts = stored.documents(ref.key for ref in refs.values())
+        changed: dict[str, TaskRef] = {}
+        for task_id, ref in refs.items():
+            if ref.key not in texts:
+                continue  # gone meanwhile: its attempts will say so
+            path = self._paths[task_id]
+            document = load(texts[ref.key])
+            wanted = self._registry.with_profile(document, profile, path=f"{path}.task_id" if path else "task_id")
+            if wanted is not document:
+                self._tasks[task_id] = draft_task(self._registry, wanted, path)
+                changed[task_id] = self._tasks[task_id].ref
+        return changed
 
     def _check_size(self, completion: str, path: str) -> None:
         limit = self._max_completion_bytes
@@ -208,6 +253,19 @@ class Draft:
                 path=f"{path}.completion" if path else "completion",
                 fix="send shorter completions, or raise ASSAY_MAX_COMPLETION_BYTES",
             )
+
+
+def _entry(index: int, task: TaskRef, attempt: Attempt, label: str, metadata: str) -> Entry:
+    return Entry(
+        index=index,
+        label=label,
+        task=task,
+        group=attempt.task_id if attempt.group is None else attempt.group,
+        completion=attempt.completion,
+        policy_version=attempt.policy_version,
+        truncated=attempt.truncated,
+        metadata=metadata,
+    )
 
 
 def draft_task(registry: Registry, document: Any, path: str) -> Drafted:

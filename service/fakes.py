@@ -1,7 +1,8 @@
 """A verifier that does as it is told, and a judge without a sandbox: for tests of everything but judging.
 
 The completion is a JSON object: `outcome` (default `passed`), `reward`, `sleep_s`, `stdout`, `kill` (the whole worker).
-Anything else is `failed`.
+Anything else is `failed`. The rule `classification` and composites of both are there too: other keys of the object do
+not matter, so that it can hold what they look for.
 """
 
 import json
@@ -14,12 +15,16 @@ from typing import Any, Literal  # Any: a completion is unparsed JSON
 from pydantic import ConfigDict
 
 from assay.outcomes import Outcome, has_null_reward
+from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, TestResult, Verdict
 from assay.service.assembly import Assembler, Assembly, reserve_for
 from assay.settings import Settings
+from assay.verifiers.builtin import with_composite
 from assay.verifiers.evaluate import CancelToken, Evaluation
 from assay.verifiers.registry import Registry
+from assay.verifiers.rules.classification import Classification
+from assay.verifiers.rules.rule import RuleVerifier
 
 FAKE = Assembler(registry="assay.service.fakes:fake_registry", assembly="assay.service.fakes:assemble_fake")
 """Names the fake registry and assembly."""
@@ -47,11 +52,13 @@ class EchoVerifier:
 
 
 class FakeJudge:
-    """Judges echo tasks; `sleep_s` ends early when the attempt is cancelled."""
+    """Judges without a sandbox; `sleep_s` ends early when the attempt is cancelled."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
 
     def evaluate(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Evaluation:
         """Do what the completion says."""
-        assert isinstance(task, EchoTask)
         order = _read(completion)
         sleep_s = float(order.get("sleep_s", 0))
         if sleep_s:
@@ -64,7 +71,8 @@ class FakeJudge:
                 return Evaluation(verdict, sleep_s, "fake", EchoVerifier.version)
         if order.get("kill"):
             os.kill(os.getpid(), signal.SIGKILL)
-        return Evaluation(verdict_of(task, order), sleep_s, "fake", EchoVerifier.version)
+        verifier = self._registry.get(task.verifier)
+        return Evaluation(verifier.judge(task, completion, FakeSlot()), sleep_s, "fake", verifier.version)
 
 
 def verdict_of(task: EchoTask, order: Mapping[str, Any]) -> Verdict:
@@ -77,15 +85,16 @@ def verdict_of(task: EchoTask, order: Mapping[str, Any]) -> Verdict:
 
 
 def fake_registry() -> Registry:
-    """Return a registry that knows `echo` alone."""
-    return Registry([EchoVerifier()])
+    """Return a registry that knows `echo`, one rule, and composites."""
+    return with_composite([EchoVerifier(), RuleVerifier(Classification())])
 
 
 def assemble_fake(settings: Settings) -> Assembly:
     """Return an assembly that needs no sandbox."""
     slots = settings.slots or 4
     reserved = reserve_for(slots)
-    return Assembly(fake_registry(), FakeJudge(), slots + reserved, reserved, lambda: None)
+    registry = fake_registry()
+    return Assembly(registry, FakeJudge(registry), slots + reserved, reserved, lambda: None)
 
 
 def _read(completion: str) -> Mapping[str, Any]:

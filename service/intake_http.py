@@ -47,7 +47,7 @@ class BodyReader:
     def _parse(self, raw: bytes, encoding: str | None, kind: Kind, query: Mapping[str, str]) -> NewBatch:
         data = inflate(raw, encoding, self._limit_bytes)
         draft = Draft(self._parts.registry, self._parts.settings)
-        return read_batch(data, kind, query, draft, self._parts.batches.tasks.resolve)
+        return read_batch(data, kind, query, draft, self._parts.batches.tasks)
 
 
 async def idempotency_of(request: Request, raw: bytes, ttl_s: int) -> Idempotency | None:

@@ -1,5 +1,9 @@
 """The verifiers that come with Assay: one line each."""
 
+from collections.abc import Iterable
+
+from assay.verifiers.composite.verifier import CompositeVerifier
+from assay.verifiers.interface import Verifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.classification import Classification
@@ -25,4 +29,10 @@ _RULES: tuple[Rule, ...] = (
 
 def default_registry() -> Registry:
     """Return a registry of all built-in verifiers; whoever assembles a process calls it once."""
-    return Registry([PythonVerifier(), RunVerifier(), *map(RuleVerifier, _RULES)])
+    return with_composite([PythonVerifier(), RunVerifier(), *map(RuleVerifier, _RULES)])
+
+
+def with_composite(verifiers: Iterable[Verifier]) -> Registry:
+    """Return a registry of these verifiers and of composites of them."""
+    parts = Registry(verifiers)
+    return Registry([*map(parts.get, parts.names), CompositeVerifier(parts)])

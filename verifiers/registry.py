@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from assay.errors import InvalidRequest, NotFound, plain
 from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
+from assay.verifiers.rules.rule import ProfiledTask
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -39,13 +40,43 @@ class Registry:
             raise InvalidRequest(
                 f"unknown verifier {name!r}", path=f"{path}.verifier", fix=f"use one of {', '.join(self.names)}"
             )
-        return parse(self._by_name[name].task_model, document, path=path)
+        return parse(self._by_name[name].task_model, document, path=path, context={"registry": self})
+
+    def with_profile(self, document: object, profile: str, *, path: str) -> object:
+        """Return a task document with this preset, unless it names one itself or cannot be a task anyway.
+
+        Raises InvalidRequest, at `path`, if its verifier does not have the preset.
+        """
+        if not isinstance(document, Mapping) or document.get("profile") is not None:
+            return document
+        name = document.get("verifier", "python")
+        if not isinstance(name, str) or name not in self._by_name:
+            return document
+        known = profiles_of(self._by_name[name])
+        if profile not in known:
+            raise InvalidRequest(
+                f"verifier {name!r} has no profile {profile!r}",
+                path=path,
+                fix=f"use one of {', '.join(known)}" if known else "leave options.profile out, or score it apart",
+            )
+        return {**document, "profile": profile}
 
 
-def parse(model: type[Model], document: Mapping[str, Any], *, path: str) -> Model:
+def profiles_of(verifier: Verifier) -> tuple[str, ...]:
+    """Return the names of a verifier's presets."""
+    model = verifier.task_model
+    return tuple(profile.name for profile in model.PROFILES) if issubclass(model, ProfiledTask) else ()
+
+
+def parse(
+    model: type[Model], document: Mapping[str, Any], *, path: str, context: Mapping[str, Any] | None = None
+) -> Model:
     """Validate `document` as `model`. Raises InvalidRequest with the JSON path of the first fault."""
     try:
-        return model.model_validate(document)
+        return model.model_validate(document, context=context)
+    except InvalidRequest as error:  # of a document within this one: its path begins here
+        error.path = f"{path}.{error.path}" if path else error.path
+        raise
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = json_path(path, first["loc"])

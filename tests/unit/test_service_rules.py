@@ -1,7 +1,8 @@
 """Small rules of the service: problems, exposure, telemetry, memory of verdicts, admission in other orders."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field
 
 import pytest
 from pydantic import SecretStr
@@ -30,11 +31,25 @@ def evaluation(outcome: Outcome, stdout: str = "") -> Evaluation:
     return Evaluation(Verdict(outcome=outcome, reward=0.0, stdout=stdout), 1.5, "fake", "1")
 
 
+@dataclass(frozen=True)
+class Stored:
+    """Tasks that were stored before: references by id, documents by key."""
+
+    refs: Mapping[str, TaskRef] = field(default_factory=dict)
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+
+    def resolve(self, ids: Set[str]) -> Mapping[str, TaskRef]:
+        """Return the references that are there."""
+        return {one: self.refs[one] for one in ids if one in self.refs}
+
+    def documents(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        """Return the documents that are there."""
+        return {one: self.texts[one] for one in names if one in self.texts}
+
+
 def read(body: bytes, stored: dict[str, TaskRef] | None = None) -> NewBatch:
     """Read a JSON batch with some stored tasks."""
-    draft = Draft(fake_registry(), Settings())
-    known = stored or {}
-    return read_batch(body, Kind.JSON, {}, draft, lambda ids: {one: known[one] for one in ids if one in known})
+    return read_batch(body, Kind.JSON, {}, Draft(fake_registry(), Settings()), Stored(stored or {}))
 
 
 def test_problems_tell_status_path_fix_and_headers() -> None:

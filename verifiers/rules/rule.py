@@ -50,8 +50,8 @@ class Scored:
     flags: tuple[str, ...] = ()
 
 
-class RuleTask(TaskBase):
-    """Fields of every task that a rule judges."""
+class ProfiledTask(TaskBase):
+    """Fields of every task whose reward is a weighted sum of terms, with named presets."""
 
     PROFILES: ClassVar[tuple[Profile, ...]] = ()
 
@@ -69,6 +69,10 @@ class RuleTask(TaskBase):
         if document["profile"] not in known:
             raise ValueError(f"unknown profile {document['profile']!r}: use one of {', '.join(known) or '(none)'}")
         return {**known[document["profile"]].fields, **document}
+
+
+class RuleTask(ProfiledTask):
+    """Fields of every task that a rule judges."""
 
     @model_validator(mode="after")
     def _refuse_what_nothing_reads(self) -> Self:

@@ -1,0 +1,124 @@
+"""`options.profile`: the preset of tasks that name none, in every kind of body, for stored tasks too."""
+
+import json
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+import pytest
+
+from assay.cli.inputs import Batch
+from assay.cli.local import build_jobs
+from assay.errors import InvalidRequest
+from assay.service.admission import Draft, NewBatch, draft_task, read_batch
+from assay.service.bodies import Kind
+from assay.service.chunks import TaskRef, decompress
+from assay.service.fakes import fake_registry
+from assay.settings import Settings
+
+REGISTRY = fake_registry()
+PROFILE = "videochat-r1/code"
+RULE = {"id": "r", "verifier": "classification", "label": "cat"}
+ECHO = {"id": "e", "verifier": "echo", "tests": ["a"]}
+WITH = REGISTRY.parse_task({**RULE, "profile": PROFILE}).content_hash()
+
+
+class Store:
+    """Stored tasks, as the service keeps them."""
+
+    def __init__(self, *documents: Mapping[str, Any]) -> None:
+        self._drafted = {document["id"]: draft_task(REGISTRY, document, "") for document in documents}
+
+    def resolve(self, ids: Set[str]) -> Mapping[str, TaskRef]:
+        """Return references by id."""
+        return {one: self._drafted[one].ref for one in ids if one in self._drafted}
+
+    def documents(self, names: Iterable[str]) -> Mapping[str, bytes]:
+        """Return documents by key."""
+        known = {drafted.ref.key: decompress(drafted.packed) for drafted in self._drafted.values()}
+        return {key: known[key] for key in names}
+
+
+def read(body: Mapping[str, Any], store: Store | None = None, **query: str) -> NewBatch:
+    """Read a JSON body."""
+    return read_batch(json.dumps(body).encode(), Kind.JSON, query, Draft(REGISTRY, Settings()), store or Store())
+
+
+def attempt(task_id: str) -> dict[str, str]:
+    """An attempt at a task."""
+    return {"task_id": task_id, "completion": ""}
+
+
+@pytest.mark.parametrize("order", [("options", "tasks", "attempts"), ("tasks", "attempts", "options")])
+def test_it_holds_wherever_the_options_stand(order: tuple[str, ...]) -> None:
+    """A task without a preset is pinned as if it had named this one."""
+    parts = {"options": {"profile": PROFILE}, "tasks": [RULE], "attempts": [attempt("r")]}
+
+    batch = read({name: parts[name] for name in order})
+
+    assert batch.entries[0].task.content == WITH
+    assert json.loads(decompress(batch.documents[batch.entries[0].task.key]))["profile"] == PROFILE
+
+
+def test_it_may_be_a_query_parameter() -> None:
+    """Where options are query parameters, this is one."""
+    body = json.dumps({"task": RULE, "completion": ""}).encode()
+
+    lines = read_batch(body, Kind.NDJSON, {"profile": PROFILE}, Draft(REGISTRY, Settings()), Store())
+    pair = read({"task": RULE, "completion": ""}, profile=PROFILE)
+
+    assert lines.entries[0].task.content == pair.entries[0].task.content == WITH
+
+
+def test_a_tasks_own_preset_goes_before() -> None:
+    """Only tasks that name none get it."""
+    own = {**RULE, "profile": "visual-rft/hardened"}
+
+    batch = read({"tasks": [own], "attempts": [attempt("r")], "options": {"profile": PROFILE}})
+
+    assert batch.entries[0].task.content == REGISTRY.parse_task(own).content_hash() != WITH
+
+
+def test_stored_tasks_get_it_for_this_batch() -> None:
+    """The batch brings the changed task itself; what is stored stays as it is."""
+    store = Store(RULE)
+
+    batch = read({"attempts": [attempt("r")], "options": {"profile": PROFILE}}, store)
+
+    assert batch.entries[0].task.content == WITH
+    assert batch.documents[batch.entries[0].task.key]
+    assert store.resolve({"r"})["r"].content != WITH
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"tasks": [RULE, ECHO], "attempts": [attempt("r")]}, "tasks[1].profile"),
+        ({"attempts": [attempt("r"), attempt("e")]}, "attempts[1].task_id"),
+        ({"task": ECHO, "completion": ""}, "task.profile"),
+    ],
+)
+def test_a_verifier_that_lacks_it_is_refused_by_name(body: dict[str, Any], path: str) -> None:
+    """The refusal names the verifier and where its task stands."""
+    store = Store(RULE, ECHO)
+
+    with pytest.raises(InvalidRequest, match="'echo' has no profile 'videochat-r1/code'") as caught:
+        read({**body, "options": {"profile": PROFILE}}, store)
+
+    assert caught.value.path == path
+
+
+def test_a_preset_that_nobody_has_is_refused_with_those_there_are() -> None:
+    """A wrong name gets the right ones in return."""
+    with pytest.raises(InvalidRequest, match="use one of visual-rft/hardened"):
+        read({"tasks": [RULE], "attempts": [attempt("r")], "options": {"profile": "visual-rft"}})
+
+
+def test_files_scored_here_get_it_too() -> None:
+    """`assay score --profile` types tasks as the service does."""
+    batch = Batch((RULE,), (attempt("r"),), tasks_name="tasks.jsonl")
+
+    (job,) = build_jobs(REGISTRY, batch, Settings(), PROFILE)
+
+    assert job.task.content_hash() == WITH
+    with pytest.raises(InvalidRequest, match=r"tasks\.jsonl\[0\]\.profile"):
+        build_jobs(REGISTRY, Batch((ECHO,), (attempt("e"),), tasks_name="tasks.jsonl"), Settings(), PROFILE)

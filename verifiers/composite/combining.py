@@ -1,0 +1,166 @@
+"""From the verdicts of parts to the verdict of the whole: pure decisions."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from assay.outcomes import Outcome, has_null_reward
+from assay.schema import Step, TestResult, Usage, Verdict
+from assay.standing import Showing, Standing
+from assay.verifiers.composite.group_terms import RelativeLength, show
+from assay.verifiers.composite.task import CompositeTask, TypedPart
+from assay.verifiers.groups import clip
+from assay.verifiers.scoring import MESSAGE_CHARACTERS, add_usage
+
+_SLACK = 1e-9  # sums of floats that are full marks on paper
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A part with the verdict that its verifier has given."""
+
+    part: TypedPart
+    verdict: Verdict
+
+    @property
+    def name(self) -> str:
+        """The name of the part."""
+        return self.part.spec.name
+
+    @property
+    def has_reward(self) -> bool:
+        """Whether anything was learned about the completion."""
+        return self.verdict.reward is not None and not has_null_reward(self.verdict.outcome)
+
+    @property
+    def value(self) -> float:
+        """The raw value. A term that is missing although the task has it is one that the completion lacks."""
+        term = self.part.spec.term
+        return (self.verdict.reward or 0.0) if term is None else self.verdict.terms.get(term, 0.0)
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """How it ended; a part that stands for a raw term has passed when that is all that it can be."""
+        known, full_marks = self.verdict.outcome, self.part.full_marks
+        if full_marks is None or has_null_reward(known):
+            return known
+        if self.value >= full_marks - _SLACK:
+            return Outcome.PASSED
+        return Outcome.FAILED if known is Outcome.PASSED else known
+
+
+Passed = Mapping[str, bool]
+
+
+def passed(ended: Sequence[Ended]) -> Passed:
+    """Say of each part, by name, whether it has passed."""
+    return {one.name: one.outcome is Outcome.PASSED for one in ended}
+
+
+def combine(task: CompositeTask, ended: Sequence[Ended], completion: str) -> Verdict:
+    """Return the verdict of a composite whose parts all have a reward."""
+    marks = passed(ended)
+    total = math.fsum(_contribution(one, marks) for one in ended)
+    outcome = _outcome(task, ended)
+    if outcome is Outcome.VIOLATION:
+        total = min(0.0, total)
+    reward = clip(total, *(task.clip or (None, None)))
+    standing = None
+    if task.group_terms:
+        standing = _standing(task, marks, completion, total, outcome)
+        outcome = _before_second_pass(task, outcome, standing)
+    elif task.pass_threshold is not None:
+        outcome = _by_threshold(outcome, reward, task.pass_threshold)
+    verdict = merge(ended, outcome)
+    return verdict.model_copy(update={"reward": reward, "terms": _terms(ended), "standing": standing})
+
+
+def merge(ended: Sequence[Ended], outcome: Outcome) -> Verdict:
+    """Return a verdict of that outcome, without a reward, with what the parts have left behind."""
+    ran = next((one.verdict for one in ended if one.part.first_task.runs_something()), None)
+    usage = Usage()
+    for one in ended:
+        usage = add_usage(usage, one.verdict.usage)
+    return Verdict(
+        outcome=outcome,
+        reward=None,
+        tests=tuple(test for one in ended for test in _tests(one)),
+        steps=tuple(step for one in ended for step in _steps(one)),
+        message="" if outcome is Outcome.PASSED else _message(ended),
+        stdout=ran.stdout if ran else "",
+        stderr=ran.stderr if ran else "",
+        exit_code=ran.exit_code if ran else None,
+        usage=usage,
+        flags=tuple(dict.fromkeys(flag for one in ended for flag in one.verdict.flags)),
+    )
+
+
+def _contribution(one: Ended, marks: Passed) -> float:
+    spec = one.part.spec
+    if spec.gate is not None and not marks[spec.gate]:
+        return 0.0
+    return one.part.weight * clip(one.value, *(spec.clip or (None, None)))
+
+
+def _outcome(task: CompositeTask, ended: Sequence[Ended]) -> Outcome:
+    """Return what the parts come to: a violation anywhere, else the first deciding part's that has not passed."""
+    if any(one.outcome is Outcome.VIOLATION for one in ended):
+        return Outcome.VIOLATION
+    deciding = (one.outcome for one in ended if one.name in task.deciding)
+    return next((outcome for outcome in deciding if outcome is not Outcome.PASSED), Outcome.PASSED)
+
+
+def _by_threshold(outcome: Outcome, reward: float, threshold: float) -> Outcome:
+    if outcome is Outcome.VIOLATION:
+        return outcome
+    if reward >= threshold:
+        return Outcome.PASSED
+    return Outcome.FAILED if outcome is Outcome.PASSED else outcome
+
+
+def _before_second_pass(task: CompositeTask, outcome: Outcome, standing: Standing) -> Outcome:
+    """Where nothing but group terms judges, an attempt without an answer for one that decides has none at all."""
+    silent = any(one.decides and one.kind != "relative_length" and one.answer is None for one in standing.showings)
+    return Outcome.NO_ANSWER if silent and not task.terms else outcome
+
+
+def _standing(task: CompositeTask, marks: Passed, completion: str, total: float, outcome: Outcome) -> Standing:
+    low, high = task.clip or (None, None)
+    showings = tuple(_showings(task, marks, completion, outcome))
+    threshold = None if outcome is Outcome.VIOLATION else task.pass_threshold
+    return Standing(showings=showings, sum=total, low=low, high=high, pass_threshold=threshold)
+
+
+def _showings(task: CompositeTask, marks: Passed, completion: str, outcome: Outcome) -> Iterator[Showing]:
+    for term in task.group_terms:
+        showing = show(term, completion, decides=term.name in task.deciding)
+        is_right = outcome is Outcome.PASSED
+        if isinstance(term, RelativeLength) and term.right is not None:
+            is_right = marks[term.right]
+        counts = outcome is not Outcome.VIOLATION and (term.gate is None or marks[term.gate])
+        weight = task.weights.get(term.name, term.weight)
+        yield showing.model_copy(update={"counts": counts, "is_right": is_right, "weight": weight})
+
+
+def _terms(ended: Sequence[Ended]) -> Mapping[str, float]:
+    terms: dict[str, float] = {}
+    for one in ended:
+        terms[one.name] = one.value
+        terms.update({f"{one.name}.{term}": value for term, value in one.verdict.terms.items()})
+    return terms
+
+
+def _tests(one: Ended) -> Iterator[TestResult]:
+    for number, test in enumerate(one.verdict.tests):
+        yield test.model_copy(update={"name": f"{one.name}.{number if test.name is None else test.name}"})
+
+
+def _steps(one: Ended) -> Iterator[Step]:
+    for step in one.verdict.steps:
+        yield step.model_copy(update={"name": f"{one.name}.{step.name}"})
+
+
+def _message(ended: Sequence[Ended]) -> str:
+    said = (f"{one.name}: {one.verdict.message or one.outcome}" for one in ended if one.outcome is not Outcome.PASSED)
+    return "; ".join(said)[:MESSAGE_CHARACTERS]

@@ -1,0 +1,253 @@
+"""The task model of the verifier `composite`."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, Literal, Self  # Any: a part's task is unparsed JSON until its verifier types it
+
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+
+from assay.canonical import content_hash
+from assay.errors import InvalidRequest
+from assay.schema import Scoring, TaskBase, Wire
+from assay.verifiers.composite.group_terms import Factor, GroupTerm, Name
+from assay.verifiers.composite.profiles import PROFILES
+from assay.verifiers.composite.templates import fill
+from assay.verifiers.registry import Registry
+from assay.verifiers.rules.rule import Profile, ProfiledTask, RuleVerifier
+
+_MOST_GIVEN = 3
+_OUTER_FIELDS = ("id", "verifier", "limits", "gold", "canonical_solution", "requires", "metadata")
+
+
+class Part(Wire):
+    """One part of a composite reward."""
+
+    name: Name
+    """What the part is called in `terms`, gates and weights."""
+    verifier: str
+    """The verifier that judges it; not `composite`."""
+    task: dict[str, Any] = Field(default_factory=dict)
+    """The fields of its task that belong to its verifier."""
+    weight: Factor = 1.0
+    """Factor of the part in the reward."""
+    term: str | None = None
+    """The raw term of its verdict that is the part's value; default: its reward."""
+    gate: Name | None = None
+    """A part that must have passed for this one to count; its raw terms are handed back in any case.
+
+    A part with `term` has passed when that term is all that it can be.
+    """
+    clip: tuple[Factor, Factor] | None = None
+    """Lowest and highest value that the part brings into the sum, before its weight."""
+    given: dict[str, Name] = Field(default_factory=dict, max_length=_MOST_GIVEN)
+    """Fields of its task that say whether an earlier part has passed: `{"correct": "accuracy"}`."""
+
+
+@dataclass(frozen=True)
+class TypedPart:
+    """A part with its typed tasks, one for each way in which the parts that it is `given` may end."""
+
+    spec: Part
+    weight: float
+    tasks: Mapping[tuple[bool, ...], TaskBase]
+    full_marks: float | None = None
+    """The most that its raw term can be, where it has one."""
+
+    def task(self, passed: Mapping[str, bool]) -> TaskBase:
+        """Return the task to judge by, given which earlier parts have passed."""
+        return self.tasks[tuple(passed[name] for name in self.spec.given.values())]
+
+    @property
+    def first_task(self) -> TaskBase:
+        """One of the tasks, for what they have in common."""
+        return next(iter(self.tasks.values()))
+
+
+class CompositeTask(ProfiledTask):
+    """A reward made of several: reward = clip(sum of weight x clip(value) over all parts whose gate has passed).
+
+    A part's value is the reward that its verifier gives, or one of its raw terms. `terms` of the result holds each
+    part's value under its name and each raw term as `part.term`, before weights, gates and clips. The outcome is
+    `passed` if all parts that decide have passed (or from `pass_threshold` on), else that of the first that has not;
+    a `violation` in any part is one of the whole, and earns no more than 0. If any part has no reward, the whole has
+    none, for the same reason. Limits hold for each part that runs something.
+    Group terms are added once all attempts of the group are judged; the result then has the flag `group_terms`, and
+    attempts without a reward take no part. Sources: huggingface/trl and open-r1@1416fa0 (weighted sums of reward
+    functions); Kimi k1.5, arXiv 2501.12599 section 2.3.3 (relative length); TTRL, arXiv 2504.16084 (majority).
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "bird",
+                    "verifier": "composite",
+                    "terms": [
+                        {"name": "class", "verifier": "classification", "term": "accuracy", "task": {"label": "wren"}},
+                        {
+                            "name": "layout", "verifier": "classification", "term": "format", "task": {"label": "wren"},
+                            "weight": 0.5, "gate": "class",
+                        },
+                    ],
+                    "decides": ["class"],
+                    "clip": [0, 1.5],
+                }
+            ]
+        }
+    )  # fmt: skip
+    PROFILES: ClassVar[tuple[Profile, ...]] = PROFILES
+
+    verifier: Literal["composite"] = "composite"
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """What the profile leaves open, such as the answer."""
+    terms: tuple[Part, ...] = Field((), max_length=32)
+    """The parts, judged in this order."""
+    group_terms: tuple[GroupTerm, ...] = Field((), max_length=8)
+    """Terms that compare the attempts of a group, added when all of them are judged."""
+    decides: tuple[Name, ...] = ()
+    """Terms that must have passed for the outcome `passed`; default: all parts, or all group terms if there are none.
+
+    A group term passes at 1 (`majority`), at 0 or more (`relative_length`), at 0 (`duplicates`).
+    """
+    clip: tuple[Factor, Factor] | None = None
+    """Lowest and highest reward."""
+
+    _parts: tuple[TypedPart, ...] = PrivateAttr(())
+
+    @property
+    def parts(self) -> tuple[TypedPart, ...]:
+        """The parts with their typed tasks."""
+        return self._parts
+
+    @property
+    def deciding(self) -> tuple[str, ...]:
+        """The names that `decides` gives, or its default."""
+        return self.decides or tuple(part.name for part in self.terms or self.group_terms)
+
+    def runs_something(self) -> bool:
+        """Whether any part does."""
+        return any(part.first_task.runs_something() for part in self._parts)
+
+    @cached_property
+    def _content_hash(self) -> str:
+        """Hash what the parts' tasks mean, not how they are written."""
+        document = self.model_dump(mode="json", exclude={"id", "metadata", "terms"})
+        parts = [
+            {
+                **part.spec.model_dump(mode="json", exclude={"task"}),
+                "task": part.first_task.model_dump(mode="json", exclude={"id", "metadata"}),
+            }
+            for part in self._parts
+        ]
+        return content_hash({**document, "terms": parts})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lay_over_profile(cls, document: Any) -> Any:
+        if not isinstance(document, Mapping):
+            return document
+        given = document.get("parameters", {})
+        if document.get("profile") is None:
+            if given:
+                raise ValueError("parameters go with a profile: name one")
+            return document
+        known = {profile.name: profile for profile in cls.PROFILES}
+        if document["profile"] not in known:
+            raise ValueError(f"unknown profile {document['profile']!r}: use one of {', '.join(known) or '(none)'}")
+        if not isinstance(given, Mapping):
+            return document  # refused for its type
+        return {**fill(known[document["profile"]], given), **document}
+
+    @model_validator(mode="after")
+    def _agree(self, info: ValidationInfo) -> Self:
+        names = [*(part.name for part in self.terms), *(term.name for term in self.group_terms)]
+        for fault in _faults(self, names):
+            raise ValueError(fault)
+        registry = (info.context or {}).get("registry")
+        if not isinstance(registry, Registry):
+            raise ValueError("a composite task is typed by a registry, which knows the verifiers of its parts")
+        self._parts = tuple(_type_part(self, number, registry) for number in range(len(self.terms)))
+        if "limits" in self.model_fields_set and not self.runs_something():
+            raise ValueError("limits mean nothing here: no part runs anything")
+        return self
+
+
+def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with a composite, whatever its parts are."""
+    parts = {part.name for part in task.terms}
+    if not names:
+        yield "there is nothing to judge by: give terms, or a profile"
+    if len(set(names)) < len(names):
+        yield "every term needs a name of its own"
+    for term in (*task.terms, *task.group_terms):
+        if term.gate is not None and (term.gate not in parts or term.gate == term.name):
+            yield f"the gate of {term.name!r} is {term.gate!r}, which is no other part"
+    for group_term in task.group_terms:
+        if group_term.kind == "relative_length" and group_term.right is not None and group_term.right not in parts:
+            yield f"{group_term.name!r} asks {group_term.right!r} whether an attempt is right, which is no part"
+    for field, chosen in (("decides", task.decides), ("weights", tuple(task.weights))):
+        if unknown := set(chosen) - set(names):
+            yield f"{field} names {sorted(unknown)}, which are no terms: use {', '.join(names)}"
+    yield from _numeric_faults(task)
+
+
+def _numeric_faults(task: CompositeTask) -> Iterator[str]:
+    if not all(map(math.isfinite, task.weights.values())):
+        yield "weights must be finite"
+    for owner, bounds in (("the reward", task.clip), *((repr(part.name), part.clip) for part in task.terms)):
+        if bounds is not None and bounds[0] > bounds[1]:
+            yield f"clip of {owner}: the lowest value is above the highest"
+    if task.scoring is not Scoring.SHARE:
+        yield "scoring means nothing here: the reward is the weighted sum of the terms"
+    if task.gold is not None and not task.terms:
+        yield "a gold says nothing where only group terms judge"
+
+
+def _type_part(task: CompositeTask, number: int, registry: Registry) -> TypedPart:
+    """Parse a part's task by its verifier. Raises InvalidRequest with a path that starts at the composite task."""
+    spec, path = task.terms[number], f"terms[{number}]"
+    earlier = {part.name for part in task.terms[:number]}
+    for field, name in spec.given.items():
+        if name not in earlier:
+            raise InvalidRequest(f"{name!r} is no earlier part", path=f"{path}.given.{field}", fix="list it before")
+        if field in spec.task:
+            raise InvalidRequest("the field is given twice", path=f"{path}.task.{field}", fix="drop it here")
+    for field in _OUTER_FIELDS:
+        if field in spec.task:
+            raise InvalidRequest(
+                f"{field} belongs to the composite, not to a part", path=f"{path}.task.{field}", fix="move it"
+            )
+    if spec.verifier == "composite":
+        raise InvalidRequest("a part is no composite", path=f"{path}.verifier", fix="list its parts here")
+    ways = product((False, True), repeat=len(spec.given))
+    tasks = {way: _type_task(task, spec, dict(zip(spec.given, way, strict=True)), path, registry) for way in ways}
+    full_marks = None if spec.term is None else _full_marks(spec, tasks[(False,) * len(spec.given)], registry, path)
+    return TypedPart(spec, task.weights.get(spec.name, spec.weight), tasks, full_marks)
+
+
+def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path: str, registry: Registry) -> TaskBase:
+    known = [name for name in registry.names if name != task.verifier]
+    if spec.verifier not in known:
+        raise InvalidRequest(
+            f"unknown verifier {spec.verifier!r}", path=f"{path}.verifier", fix=f"use one of {', '.join(known)}"
+        )
+    document = {**spec.task, **given, "id": task.id, "verifier": spec.verifier}
+    typed = registry.parse_task(document, path=f"{path}.task")
+    return typed.model_copy(update={"limits": task.limits}) if typed.runs_something() else typed
+
+
+def _full_marks(spec: Part, task: TaskBase, registry: Registry, path: str) -> float:
+    """Return the most that a raw term can be; refuse one that the part's verdict will not have."""
+    verifier = registry.get(spec.verifier)
+    terms = verifier.rule.terms(task) if isinstance(verifier, RuleVerifier) else ()
+    known = {term.name: term.high for term in terms}
+    if spec.term not in known:
+        raise InvalidRequest(
+            f"{spec.verifier} has no term {spec.term!r} here",
+            path=f"{path}.term",
+            fix=f"use one of {', '.join(known)}" if known else "leave it out: the part's value is its reward",
+        )
+    return known[spec.term]
