@@ -119,7 +119,7 @@ def _add(judged: Judged, values: Mapping[str, float]) -> Result:
     if standing is None or not judged.takes_part:
         return result
     added = (one.weight * values[one.name] for one in standing.showings if one.counts)
-    reward = clip(math.fsum((standing.sum, *added)), standing.low, standing.high)
+    reward = clip(total([standing.sum, *added]), standing.low, standing.high)
     missed = [one.name for one in standing.showings if one.decides and not _is_best(one.kind, values[one.name])]
     outcome, message = _outcome(result, reward, standing.pass_threshold, missed)
     return result.model_copy(
@@ -154,6 +154,14 @@ def _is_best(kind: GroupKind, value: float) -> bool:
             return value == 0.0
         case _:
             assert_never(kind)
+
+
+def total(values: Sequence[float]) -> float:
+    """Return the exact sum; what no double can hold comes out as infinite or NaN, which no result may carry."""
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return sum(values)
 
 
 def clip(value: float, low: float | None, high: float | None) -> float:

@@ -1,6 +1,5 @@
 """From the verdicts of parts to the verdict of the whole: pure decisions."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,7 @@ from assay.schema import Step, TestResult, Usage, Verdict
 from assay.standing import Showing, Standing
 from assay.verifiers.composite.group_terms import RelativeLength, show
 from assay.verifiers.composite.task import CompositeTask, TypedPart
-from assay.verifiers.groups import clip
+from assay.verifiers.groups import clip, total
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, add_usage
 
 _SLACK = 1e-9  # sums of floats that are full marks on paper
@@ -61,14 +60,14 @@ def passed(ended: Sequence[Ended]) -> Passed:
 def combine(task: CompositeTask, ended: Sequence[Ended], completion: str) -> Verdict:
     """Return the verdict of a composite whose parts all have a reward."""
     marks = passed(ended)
-    total = math.fsum(_contribution(one, marks) for one in ended)
+    weighted = total([_contribution(one, marks) for one in ended])
     outcome = _outcome(task, ended)
     if outcome is Outcome.VIOLATION:
-        total = min(0.0, total)
-    reward = clip(total, *(task.clip or (None, None)))
+        weighted = min(0.0, weighted)
+    reward = clip(weighted, *(task.clip or (None, None)))
     standing = None
     if task.group_terms:
-        standing = _standing(task, marks, completion, total, outcome)
+        standing = _standing(task, marks, completion, weighted, outcome)
         outcome = _before_second_pass(task, outcome, standing)
     elif task.pass_threshold is not None:
         outcome = _by_threshold(outcome, reward, task.pass_threshold)
@@ -125,11 +124,11 @@ def _before_second_pass(task: CompositeTask, outcome: Outcome, standing: Standin
     return Outcome.NO_ANSWER if silent and not task.terms else outcome
 
 
-def _standing(task: CompositeTask, marks: Passed, completion: str, total: float, outcome: Outcome) -> Standing:
+def _standing(task: CompositeTask, marks: Passed, completion: str, weighted: float, outcome: Outcome) -> Standing:
     low, high = task.clip or (None, None)
     showings = tuple(_showings(task, marks, completion, outcome))
     threshold = None if outcome is Outcome.VIOLATION else task.pass_threshold
-    return Standing(showings=showings, sum=total, low=low, high=high, pass_threshold=threshold)
+    return Standing(showings=showings, sum=weighted, low=low, high=high, pass_threshold=threshold)
 
 
 def _showings(task: CompositeTask, marks: Passed, completion: str, outcome: Outcome) -> Iterator[Showing]:

@@ -11,7 +11,7 @@ from assay.standing import GroupKind, Showing
 from assay.verifiers.rules.blocks import last_block
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Factor = Annotated[float, Field(allow_inf_nan=False)]
+Factor = Annotated[float, Field(allow_inf_nan=False, ge=-1e9, le=1e9)]
 
 _SHOWN = 200  # characters of an answer that are kept as they are; longer ones are compared by their hash
 

@@ -1,6 +1,5 @@
 """The task model of the verifier `composite`."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from assay.verifiers.registry import Registry
 from assay.verifiers.rules.rule import Profile, ProfiledTask, RuleVerifier
 
 _MOST_GIVEN = 3
+_LARGEST_WEIGHT = 1e9
 _OUTER_FIELDS = ("id", "verifier", "limits", "gold", "canonical_solution", "requires", "metadata")
 
 
@@ -195,8 +195,8 @@ def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[str]:
 
 
 def _numeric_faults(task: CompositeTask) -> Iterator[str]:
-    if not all(map(math.isfinite, task.weights.values())):
-        yield "weights must be finite"
+    if not all(abs(weight) <= _LARGEST_WEIGHT for weight in task.weights.values()):
+        yield f"weights are numbers between -{_LARGEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}"
     for owner, bounds in (("the reward", task.clip), *((repr(part.name), part.clip) for part in task.terms)):
         if bounds is not None and bounds[0] > bounds[1]:
             yield f"clip of {owner}: the lowest value is above the highest"

@@ -14,6 +14,7 @@ class Parameter:
 
     name: str
     about: str
+    example: Any = None
     is_required: bool = True
     default: Any = None
 
