@@ -7,21 +7,33 @@ from assay.verifiers.interface import Verifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.classification import Classification
+from assay.verifiers.rules.countdown import Countdown
 from assay.verifiers.rules.detection import Detection
+from assay.verifiers.rules.format import Format
 from assay.verifiers.rules.grounded_qa import GroundedQa
 from assay.verifiers.rules.gui import Gui
+from assay.verifiers.rules.knights_knaves import KnightsKnaves
+from assay.verifiers.rules.length import Length
 from assay.verifiers.rules.multiple_choice import MultipleChoice
+from assay.verifiers.rules.repetition import Repetition
 from assay.verifiers.rules.rule import Rule, RuleVerifier
+from assay.verifiers.rules.sudoku import Sudoku
 from assay.verifiers.rules.temporal import Temporal
 from assay.verifiers.rules.tracking import Tracking
 from assay.verifiers.run import RunVerifier
 
 _RULES: tuple[Rule, ...] = (
     Classification(),
+    Countdown(),
     Detection(),
+    Format(),
     GroundedQa(),
     Gui(),
+    KnightsKnaves(),
+    Length(),
     MultipleChoice(),
+    Repetition(),
+    Sudoku(),
     Temporal(),
     Tracking(),
 )

@@ -1,0 +1,113 @@
+"""The verifier `repetition`: a penalty for n-grams that occur again."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, Field
+
+from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+
+Ids = NDArray[np.int64]
+
+_MOST_NUMBERS = 2**62  # that an identifier holds without overflow
+
+
+class RepetitionTask(RuleTask):
+    """A completion not to repeat itself: reward = `max_penalty` * (1 - distinct / all n-grams), one term.
+
+    N-grams are of lower-cased words between white space, as open-r1 counts, or of the token ids that the task supplies,
+    as TRL does. Fewer units than `ngram` earn 0. The penalty nears `max_penalty`, and never is it.
+    Sources: arXiv 2502.03373 app. C.2; huggingface/open-r1@1416fa0 rewards.py; huggingface/trl@f2cd577
+    other_rewards.py.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"id": "r", "verifier": "repetition", "ngram": 3, "max_penalty": -1.0}]}
+    )
+    PROFILES: ClassVar = (
+        Profile(
+            "open-r1/code", {"ngram": 3, "max_penalty": -1.0}, "huggingface/open-r1@1416fa0 rewards.py",
+            "words; its recipes set both numbers",
+        ),
+        Profile(
+            "trl/code", {"ngram": 3, "max_penalty": -1.0}, "huggingface/trl@f2cd577 other_rewards.py",
+            "token ids, which the task supplies",
+        ),
+    )  # fmt: skip
+
+    verifier: Literal["repetition"] = "repetition"
+    ngram: int = Field(3, ge=1, le=100)
+    """Units in each n-gram."""
+    max_penalty: float = Field(-1.0, le=0, allow_inf_nan=False)
+    """What a text of repetitions alone would approach; at most 0."""
+    token_ids: tuple[int, ...] | None = None
+    """The completion's tokens, counted in place of its words."""
+
+
+class Repetition:
+    """Counts n-grams exactly, in linear time and space whatever their size."""
+
+    name = "repetition"
+    version = "1"
+    task_model = RepetitionTask
+
+    def terms(self, task: RepetitionTask) -> Sequence[Term]:
+        """Return the penalty."""
+        return [Term("repetition", task.max_penalty, 0, "max_penalty times the share of n-grams that occurred before")]
+
+    def score(self, task: RepetitionTask, text: str) -> Scored:
+        """Return the penalty."""
+        units: Sequence[Hashable] = text.lower().split() if task.token_ids is None else task.token_ids
+        total = len(units) - task.ngram + 1
+        if total < 1:
+            return Scored({"repetition": 0.0})
+        distinct = count_distinct(units, task.ngram)
+        penalty = task.max_penalty * (1 - distinct / total) if distinct < total else 0.0
+        return Scored({"repetition": penalty}, message=f"{distinct} distinct of {total} {task.ngram}-grams")
+
+
+def count_distinct(units: Sequence[Hashable], ngram: int) -> int:
+    """Return how many different runs of `ngram` units there are; at least that many units must be given.
+
+    Runs get numbers, equal ones the same. Numbers of longer runs come from the numbers of two shorter ones, so that
+    neither time nor memory grow with the size of the n-grams as they would for tuples.
+    """
+    known: dict[Hashable, int] = {}
+    numbers = np.fromiter((known.setdefault(unit, len(known)) for unit in units), np.int64, len(units))
+    single = runs = _Runs(numbers, len(known), 1)
+    for bit in bin(ngram)[3:]:
+        runs = _join(runs, runs)
+        if bit == "1":
+            runs = _join(runs, single)
+    ordered = np.sort(runs.numbers)  # np.unique hashes, which takes ten times as long
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """The runs of `size` units, each a number from 0 up to `bound`, excluded."""
+
+    numbers: Ids
+    bound: int
+    size: int
+
+
+def _join(heads: _Runs, tails: _Runs) -> _Runs:
+    """Return the runs that start with one of `heads` and go on with one of `tails`."""
+    if heads.bound * tails.bound > _MOST_NUMBERS:
+        twice = heads is tails
+        heads = _renumber(heads)
+        tails = heads if twice else _renumber(tails)
+    rest = tails.numbers[heads.size :]
+    return _Runs(heads.numbers[: len(rest)] * tails.bound + rest, heads.bound * tails.bound, heads.size + tails.size)
+
+
+def _renumber(runs: _Runs) -> _Runs:
+    """Return the runs with numbers as small as can be."""
+    if runs.bound <= len(runs.numbers):
+        return runs
+    distinct, numbers = np.unique(runs.numbers, return_inverse=True)
+    return _Runs(numbers, len(distinct), runs.size)
