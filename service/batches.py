@@ -19,7 +19,7 @@ from assay.service.connection import Connection, Pipeline
 from assay.service.damage import lost_members, read_all
 from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
-from assay.service.recording import is_recorded, offer, to_line, unjudged
+from assay.service.recording import are_recorded, offer, to_line, unjudged
 from assay.service.tasks import TaskStore
 
 log = logging.getLogger(__name__)
@@ -124,13 +124,12 @@ class Batches:
         for start in range(0, len(members), _PER_ROUND_TRIP):
             part = members[start : start + _PER_ROUND_TRIP]
             pipeline = self._connection.pipeline()
-            for member in part:
-                offer(pipeline, member, to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")))
+            lines = (to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")) for member in part)
+            steps = offer(pipeline, zip(part, lines, strict=True))
             for batch_id, indexes in _by_batch(part).items():
                 pipeline.publish(keys.CANCEL_CHANNEL, msgpack.packb([batch_id, indexes]))
             pipeline.publish(keys.PROGRESS_CHANNEL, msgpack.packb(list(_by_batch(part))))
-            answers = self._connection.run(pipeline)[: len(part)]
-            count += sum(map(is_recorded, answers))
+            count += sum(are_recorded(self._connection.run(pipeline)[:steps]))
         return count
 
     def late(self) -> list[str]:

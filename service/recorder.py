@@ -15,7 +15,7 @@ from assay.service import keys
 from assay.service.chunks import Member
 from assay.service.connection import Connection, Pipeline
 from assay.service.queue import ChunkQueue, Claim
-from assay.service.recording import Line, is_recorded, offer
+from assay.service.recording import Line, are_recorded, offer
 from assay.service.telemetry import Tally
 from assay.service.waiting_room import Held
 
@@ -97,15 +97,14 @@ class Recorder:
         news = msgpack.packb(list(dict.fromkeys(item.member.terms.batch_id for item in items)))
 
         def add(pipeline: Pipeline) -> None:
-            for item in items:
-                offer(pipeline, item.member, item.line)
+            offer(pipeline, ((item.member, item.line) for item in items))
             pipeline.publish(keys.PROGRESS_CHANNEL, news)
 
         answers = self._persist(add)
         if answers is None:
             return False
-        for item, answer in zip(items, answers, strict=False):  # one answer more: the publication's
-            if is_recorded(answer):
+        for item, is_first in zip(items, are_recorded(answers[:-1]), strict=True):  # the last is the publication's
+            if is_first:
                 self._tally.add(item.line.result)
         return True
 

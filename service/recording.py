@@ -2,8 +2,10 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+import msgpack
 
 from assay import __version__
 from assay.canonical import dump_line
@@ -23,6 +25,9 @@ STATS_TTL_S = 30 * 86_400
 """How long a task's statistics outlive its last attempt."""
 
 
+_TOGETHER_BYTES = 2**22  # lines recorded in one step: Redis serves nobody else meanwhile
+
+
 @dataclass(frozen=True)
 class Line:
     """A result with its text, cut where the number of its `seq` belongs."""
@@ -39,15 +44,52 @@ def to_line(result: Result) -> Line:
     return Line(result, head, text[len(head) + 1 :])  # behind the 0 that stands for a number nobody knows yet
 
 
-def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
-    """Add to `pipeline` the step that records `line` unless the attempt has one; read its answer with `is_recorded`."""
+def offer(pipeline: Pipeline, offers: Iterable[tuple[Member, Line]]) -> int:
+    """Add to `pipeline` the steps that record lines, each unless its attempt has one; return how many steps.
+
+    Read their answers with `are_recorded`.
+    """
+    names = (keys.PENDING, keys.TASK_REFS, keys.DEADLINES)
+    steps = 0
+    for blob in _packed(offers):
+        terms = (f"{time.time():.6f}", DOCUMENT_TTL_S, SCORE_TTL_S, STATS_TTL_S, keys.document(""))
+        pipeline.eval(scripts.RECORD, len(names), *names, blob, *terms)
+        steps += 1
+    return steps
+
+
+def are_recorded(answers: Iterable[Sequence[int]]) -> list[bool]:
+    """Say, from the answers to an offer, which results are their attempts': they had none, and the batch is there."""
+    return [code == 1 for part in answers for code in part]
+
+
+def _packed(offers: Iterable[tuple[Member, Line]]) -> Iterator[bytes]:
+    """Pack offers for the script, as many together as do not stop Redis for long."""
+    rows: list[list[str | int]] = []
+    size = 0
+    for member, line in offers:
+        rows.append(_row(member, line))
+        size += len(line.head) + len(line.tail)
+        if size > _TOGETHER_BYTES:
+            yield msgpack.packb(rows)
+            rows, size = [], 0
+    if rows:
+        yield msgpack.packb(rows)
+
+
+def _row(member: Member, line: Line) -> list[str | int]:
+    """Return an offer as the script wants it: seven keys, then what is recorded."""
     entry, result = member.entry, line.result
-    names = _touched(member)
-    pipeline.eval(
-        scripts.RECORD,
-        len(names),
-        *names,
-        member.terms.batch_id,
+    batch_id, task = member.terms.batch_id, entry.task
+    return [
+        keys.batch(batch_id),
+        keys.recorded(batch_id),
+        keys.stream(batch_id),
+        keys.groups(batch_id),
+        keys.task_stats(task.id, task.content),
+        keys.task_versions(task.id, task.content),
+        keys.task_contents(task.id),
+        batch_id,
         entry.index,
         line.head,
         line.tail,
@@ -55,39 +97,12 @@ def offer(pipeline: Pipeline, member: Member, line: Line) -> None:
         "" if result.reward is None else repr(result.reward),
         json.dumps(entry.group),
         "" if entry.policy_version is None else json.dumps(entry.policy_version),
-        f"{time.time():.6f}",
-        DOCUMENT_TTL_S,
-        SCORE_TTL_S,
-        STATS_TTL_S,
-        keys.document(""),
-        entry.task.content,
-    )
-
-
-def _touched(member: Member) -> Sequence[str]:
-    """Return the keys that recording a result reads or writes, in the order that the script wants."""
-    batch_id, task = member.terms.batch_id, member.entry.task
-    return (
-        keys.batch(batch_id),
-        keys.recorded(batch_id),
-        keys.stream(batch_id),
-        keys.groups(batch_id),
-        keys.PENDING,
-        keys.TASK_REFS,
-        keys.DEADLINES,
-        keys.task_stats(task.id, task.content),
-        keys.task_versions(task.id, task.content),
-        keys.task_contents(task.id),
-    )
-
-
-def is_recorded(answer: int) -> bool:
-    """Say, from the answer to an offer, whether the result is the attempt's: it had none, and its batch is there."""
-    return answer == 1
+        task.content,
+    ]
 
 
 def has_result(bitmap: bytes, index: int) -> bool:
-    """Say whether the attempt at `index` has its result, from the bitmap of its batch."""
+    """Say whether the attempt at `index` is judged, from the bitmap of its batch."""
     byte = index >> 3
     return byte < len(bitmap) and bool(bitmap[byte] & (0x80 >> (index & 7)))
 

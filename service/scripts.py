@@ -31,81 +31,140 @@ end
 """
 
 RECORD = """
--- KEYS: 1 batch, 2 recorded, 3 stream, 4 groups, 5 pending, 6 task refs, 7 deadlines, 8 task stats,
---       9 policy versions in those stats, 10 contents of the task
--- ARGV: 1 batch id, 2 index, 3 line up to the number of seq, 4 line after it, 5 outcome, 6 reward or '',
---       7 group as JSON, 8 policy version as JSON or '', 9 now, 10 document ttl, 11 score ttl, 12 stats ttl,
---       13 prefix of document keys, 14 content of the task or ''
--- Answers 1 if this result is the attempt's, 0 if another was first, -1 if the batch is gone.
-local meta = redis.call('HMGET', KEYS[1], 'total', 'kind')
-if not meta[1] then return -1 end
-if redis.call('SETBIT', KEYS[2], ARGV[2], 1) == 1 then return 0 end
-local total = tonumber(meta[1])
-local reward = ARGV[6]
-local seq = redis.call('HINCRBY', KEYS[1], 'done', 1)
-redis.call('HINCRBY', KEYS[1], 'o:' .. ARGV[5], 1)
-redis.call('DECR', KEYS[5])
-if reward ~= '' then
-  redis.call('HINCRBY', KEYS[1], 'scored', 1)
-  redis.call('HINCRBYFLOAT', KEYS[1], 'sum', reward)
+-- KEYS: 1 pending, 2 task refs, 3 deadlines. ARGV: 1 offers as msgpack, 2 now, 3 document ttl, 4 score ttl,
+--       5 stats ttl, 6 prefix of document keys.
+-- An offer: keys of 1 batch, 2 recorded, 3 stream, 4 groups, 5 task stats, 6 policy versions in those stats,
+--       7 contents of the task; 8 batch id, 9 index, 10 line up to the number of seq, 11 line after it, 12 outcome,
+--       13 reward or '', 14 group as JSON, 15 policy version as JSON or '', 16 content of the task or ''.
+-- Answers for each offer 1 if this result is the attempt's, 0 if another was first, -1 if the batch is gone.
+-- Counters of a batch, a group or a task are written once for all offers: each command costs a microsecond or two.
+local now = ARGV[2]
+local batches, groups, tasks = {}, {}, {}
+
+local function opened(known, key, read)
+  if not known[key] then known[key] = read() end
+  return known[key]
 end
-local entry = {'XADD', KEYS[3], seq .. '-0', 'i', ARGV[2], 'r', ARGV[3] .. seq .. ARGV[4]}
-if meta[2] == 'batch' then
-  local group = ARGV[7]
-  local left = redis.call('HINCRBY', KEYS[4], 'l' .. group, -1)
+
+local function count(counts, field)
+  counts[field] = (counts[field] or 0) + 1
+end
+
+local function add(key, counts)
+  for field, number in pairs(counts) do redis.call('HINCRBY', key, field, number) end
+end
+
+-- Counts a result in its group; returns the event of a group that is complete.
+local function add_to_group(offer, seq)
+  local name, reward = offer[14], offer[13]
+  local group = opened(groups, offer[4] .. name, function()
+    local found = redis.call('HMGET', offer[4], 'n' .. name, 'l' .. name, 's' .. name)
+    return {key = offer[4], name = name, attempts = found[1], left = tonumber(found[2]),
+      scored = tonumber(found[3] or '0')}
+  end)
+  group.left = group.left - 1
   if reward ~= '' then
-    redis.call('HINCRBY', KEYS[4], 's' .. group, 1)
-    redis.call('HINCRBYFLOAT', KEYS[4], 'r' .. group, reward)
+    group.scored = group.scored + 1
+    group.sum = redis.call('HINCRBYFLOAT', group.key, 'r' .. name, reward)
   end
-  if left == 0 then
-    local sums = redis.call('HMGET', KEYS[4], 'n' .. group, 's' .. group, 'r' .. group)
-    local scored = tonumber(sums[2] or '0')
-    local mean = 'null'
-    if scored > 0 then mean = string.format('%.12g', tonumber(sums[3]) / scored) end
-    entry[#entry + 1] = 'e'
-    entry[#entry + 1] = '{"event":"group","batch_id":"' .. ARGV[1] .. '","seq":' .. seq .. ',"group":' .. group
-      .. ',"attempts":' .. sums[1] .. ',"scored":' .. scored .. ',"mean_reward":' .. mean .. '}'
+  if group.left > 0 then return nil end
+  local mean = 'null'
+  if group.scored > 0 then
+    mean = string.format('%.12g', tonumber(group.sum or redis.call('HGET', group.key, 'r' .. name)) / group.scored)
+  end
+  return '{"event":"group","batch_id":"' .. offer[8] .. '","seq":' .. seq .. ',"group":' .. name .. ',"attempts":'
+    .. group.attempts .. ',"scored":' .. group.scored .. ',"mean_reward":' .. mean .. '}'
+end
+
+local function add_to_task(offer)
+  local task = opened(tasks, offer[5], function() return {offer = offer, versions = {}} end)
+  for _, key in ipairs(offer[15] ~= '' and {'', 'v' .. offer[15] .. ':'} or {''}) do
+    local counts = opened(task.versions, key, function() return {} end)
+    count(counts, key .. 'n')
+    if offer[12] == 'passed' then count(counts, key .. 'passed') end
+    if offer[13] ~= '' then
+      count(counts, key .. 'scored')
+      redis.call('HINCRBYFLOAT', offer[5], key .. 'sum', offer[13])
+    end
   end
 end
-redis.call(unpack(entry))
-if ARGV[5] ~= 'cancelled' and ARGV[14] ~= '' then
-  for _, key in ipairs(ARGV[8] ~= '' and {'', 'v' .. ARGV[8] .. ':'} or {''}) do
-    if redis.call('HINCRBY', KEYS[8], key .. 'n', 1) == 1 and key ~= '' then
-      -- A policy version that is new to this task: only the latest are kept.
-      redis.call('RPUSH', KEYS[9], key)
-      redis.call('EXPIRE', KEYS[9], ARGV[12])
-      if redis.call('LLEN', KEYS[9]) > 100 then
-        local oldest = redis.call('LPOP', KEYS[9])
-        redis.call('HDEL', KEYS[8], oldest .. 'n', oldest .. 'passed', oldest .. 'scored', oldest .. 'sum')
+
+local function record(offer)
+  local batch = opened(batches, offer[1], function()
+    local meta = redis.call('HMGET', offer[1], 'total', 'kind', 'done')
+    return {offer = offer, total = tonumber(meta[1]), kind = meta[2], done = tonumber(meta[3]), counts = {}}
+  end)
+  if not batch.total then return -1 end
+  if redis.call('SETBIT', offer[2], offer[9], 1) == 1 then return 0 end
+  batch.done = batch.done + 1
+  count(batch.counts, 'done')
+  count(batch.counts, 'o:' .. offer[12])
+  if offer[13] ~= '' then
+    count(batch.counts, 'scored')
+    redis.call('HINCRBYFLOAT', offer[1], 'sum', offer[13])
+  end
+  local entry = {'XADD', offer[3], batch.done .. '-0', 'i', offer[9], 'r', offer[10] .. batch.done .. offer[11]}
+  local event = batch.kind == 'batch' and add_to_group(offer, batch.done)
+  if event then
+    entry[#entry + 1] = 'e'
+    entry[#entry + 1] = event
+  end
+  redis.call(unpack(entry))
+  if offer[12] ~= 'cancelled' and offer[16] ~= '' then add_to_task(offer) end
+  return 1
+end
+
+local function finish(batch)
+  local key = batch.offer[1]
+  redis.call('HSET', key, 'finished', now)
+  for name in string.gmatch(redis.call('HGET', key, 'docs') or '', '%S+') do
+    if redis.call('HINCRBY', KEYS[2], name, -1) <= 0 then
+      redis.call('HDEL', KEYS[2], name)
+      redis.call('EXPIRE', ARGV[6] .. name, ARGV[3])
+    end
+  end
+  redis.call('HDEL', key, 'docs')
+  redis.call('ZREM', KEYS[3], batch.offer[8])
+  if batch.kind == 'score' then
+    for i = 1, 4 do redis.call('EXPIRE', batch.offer[i], ARGV[4]) end
+  end
+end
+
+-- Writes a task's counters. A policy version that is new to it: only the latest are kept.
+local function close_task(task)
+  local stats, versions, contents = task.offer[5], task.offer[6], task.offer[7]
+  for key, counts in pairs(task.versions) do
+    add(stats, counts)
+    if key ~= '' and tonumber(redis.call('HGET', stats, key .. 'n')) == counts[key .. 'n'] then
+      redis.call('RPUSH', versions, key)
+      redis.call('EXPIRE', versions, ARGV[5])
+      if redis.call('LLEN', versions) > 100 then
+        local oldest = redis.call('LPOP', versions)
+        redis.call('HDEL', stats, oldest .. 'n', oldest .. 'passed', oldest .. 'scored', oldest .. 'sum')
       end
     end
-    if ARGV[5] == 'passed' then redis.call('HINCRBY', KEYS[8], key .. 'passed', 1) end
-    if reward ~= '' then
-      redis.call('HINCRBY', KEYS[8], key .. 'scored', 1)
-      redis.call('HINCRBYFLOAT', KEYS[8], key .. 'sum', reward)
-    end
   end
-  redis.call('HSET', KEYS[8], 'last', ARGV[9])
-  redis.call('EXPIRE', KEYS[8], ARGV[12])
-  redis.call('ZADD', KEYS[10], ARGV[9], ARGV[14])
-  redis.call('ZREMRANGEBYSCORE', KEYS[10], '-inf', ARGV[9] - ARGV[12])
-  redis.call('EXPIRE', KEYS[10], ARGV[12])
+  redis.call('HSET', stats, 'last', now)
+  redis.call('EXPIRE', stats, ARGV[5])
+  redis.call('ZADD', contents, now, task.offer[16])
+  redis.call('ZREMRANGEBYSCORE', contents, '-inf', now - ARGV[5])
+  redis.call('EXPIRE', contents, ARGV[5])
 end
-if seq == total then
-  redis.call('HSET', KEYS[1], 'finished', ARGV[9])
-  for key in string.gmatch(redis.call('HGET', KEYS[1], 'docs') or '', '%S+') do
-    if redis.call('HINCRBY', KEYS[6], key, -1) <= 0 then
-      redis.call('HDEL', KEYS[6], key)
-      redis.call('EXPIRE', ARGV[13] .. key, ARGV[10])
-    end
-  end
-  redis.call('HDEL', KEYS[1], 'docs')
-  redis.call('ZREM', KEYS[7], ARGV[1])
-  if meta[2] == 'score' then
-    for i = 1, 4 do redis.call('EXPIRE', KEYS[i], ARGV[11]) end
+
+local answers = {}
+for number, offer in ipairs(cmsgpack.unpack(ARGV[1])) do answers[number] = record(offer) end
+for _, group in pairs(groups) do
+  redis.call('HSET', group.key, 'l' .. group.name, group.left, 's' .. group.name, group.scored)
+end
+for key, batch in pairs(batches) do
+  if batch.counts.done then
+    redis.call('DECRBY', KEYS[1], batch.counts.done)
+    add(key, batch.counts)
+    if batch.done == batch.total then finish(batch) end
   end
 end
-return 1
+for _, task in pairs(tasks) do close_task(task) end
+return answers
 """
 
 CLAIM = """
