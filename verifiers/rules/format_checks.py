@@ -113,8 +113,8 @@ CHECKS: Mapping[CheckName, Check] = {
         sirl_layout.hardened_deduct,
     ),
     CheckName.D1_XMLCOUNT: Check(
-        0.5, _D1, "0.125 for each of four tags, less 0.001 twice per character after the answer, once for all characters "
-        "where the last line break is missing; hardened: at least 0, and only characters after a closing tag count",
+        0.5, _D1, "0.125 for each of four tags, less 0.001 twice per character after the answer, or once for the text "
+        "if the last line break is missing; hardened: at least 0, and only characters after a closing tag count",
         d1_layouts.count_tags,
         d1_layouts.hardened_count_tags,
         low=-0.002 * _LONGEST,
