@@ -34,10 +34,8 @@ def iou(first: Floats, second: Floats, empty: EmptyUnion = "zero") -> Floats:
 
     Symmetric, within 0 and 1, never NaN. A box whose second corner lies before its first has no area.
     """
-    low = np.maximum(first[..., :2], second[..., :2])
-    high = np.minimum(first[..., 2:], second[..., 2:])
-    shared = _area(low, high)
-    union = _area(first[..., :2], first[..., 2:]) + _area(second[..., :2], second[..., 2:]) - shared
+    shared = _overlap(first, second, 0) * _overlap(first, second, 1)
+    union = _area(first) + _area(second) - shared
     value = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
     np.minimum(value, 1.0, out=value)  # rounding can exceed it by a bit
     if empty != "zero":
@@ -80,10 +78,15 @@ def match_optimally(ious: Floats, threshold: float, *, inclusive: bool) -> Float
     return taken
 
 
-def _area(low: Floats, high: Floats) -> Floats:
-    sides = np.maximum(high - low, 0.0)
-    product: Floats = sides[..., 0] * sides[..., 1]
-    return product
+def _overlap(first: Floats, second: Floats, axis: int) -> Floats:
+    """Return the length that both cover along x (0) or y (1)."""
+    low = np.maximum(first[..., axis], second[..., axis])
+    high = np.minimum(first[..., axis + 2], second[..., axis + 2])
+    return np.maximum(high - low, 0.0)
+
+
+def _area(boxes: Floats) -> Floats:
+    return _overlap(boxes, boxes, 0) * _overlap(boxes, boxes, 1)
 
 
 def _above(ious: Floats, threshold: float, inclusive: bool) -> Floats:

@@ -1,9 +1,10 @@
 """The verifier `classification`: does the answer name the right class?"""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.layouts import think_answer
@@ -47,6 +48,20 @@ class ClassificationTask(RuleTask):
     normalise: Literal["names", "trim_lower"] = "names"
     """`names`: as above; `trim_lower`: trimmed and lower-cased only."""
 
+    @model_validator(mode="after")
+    def _refuse_unreachable(self) -> Self:
+        right = _normalise(self.label, self.normalise)
+        if not right:
+            raise ValueError(f"no answer can equal the label {self.label!r}")
+        if self.known is not None and right not in self.known:
+            raise ValueError(f"the label {self.label!r} is none of `labels`")
+        return self
+
+    @cached_property
+    def known(self) -> frozenset[str] | None:
+        """All classes, normalised; None where they are not known."""
+        return None if self.labels is None else frozenset(_normalise(label, self.normalise) for label in self.labels)
+
 
 class Classification:
     """Compares the answer with the label."""
@@ -64,7 +79,7 @@ class Classification:
         """Return both terms."""
         answer = first_block(text, "answer")
         given = _normalise(answer or "", task.normalise)
-        known = task.labels is None or given in {_normalise(label, task.normalise) for label in task.labels}
+        known = task.known is None or given in task.known
         right = bool(given) and given == _normalise(task.label, task.normalise)
         return Scored(
             {"accuracy": float(right), "format": float(think_answer(text.strip()))},

@@ -32,8 +32,8 @@ class DetectionTask(RuleTask):
 
     The answer is a list of `{"Position": [x1, y1, x2, y2], "Confidence": c}` in JSON or with single quotes; a list cut
     off in the middle keeps its complete entries. Malformed lists, lists without entries (unless there are no boxes) and
-    lists of more than 1,000 boxes are worth 0 in both box terms. A wrong box with confidence 0 earns the confidence
-    term, as published: give that term a small weight, or none.
+    lists of more than 1,000 boxes or 250,000 characters are worth 0 in both box terms. A wrong box with confidence 0
+    earns the confidence term, as published: give that term a small weight, or none.
     Visual-RFT's released code first compares one number of the whole text, in practice a coordinate, with the gold and
     pays both box terms if it agrees: that shortcut is not in the paper and not reproduced in any profile.
     Sources: Visual-RFT, arXiv 2503.01785 eq. 5-8; Liuziyu77/Visual-RFT@9486633 src/virft/src/open_r1/grpo.py.
@@ -51,7 +51,8 @@ class DetectionTask(RuleTask):
         Profile(
             "visual-rft/code", _CODE, "Liuziyu77/Visual-RFT@9486633 grpo.py",
             "tags on one line, no stripping, the mean confidence clipped; without the number shortcut. Numbers beyond "
-            "1e9, NaN and booleans make a list malformed, where the release computes with them",
+            "1e9, NaN and booleans make a list malformed, where the release computes with them, and so does a broken "
+            "box behind all boxes that are found, which the release does not look at",
         ),
         Profile(
             "visual-rft/paper", {**_CODE, "divisor": "predictions"}, "arXiv 2503.01785 eq. 6",

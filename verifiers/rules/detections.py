@@ -18,6 +18,8 @@ from assay.verifiers.rules.literal import read_json
 MOST_BOXES = 1_000
 """A longer list counts as malformed."""
 
+_MOST_CHARACTERS = 250_000
+
 _TAG = "answer"
 _NONE = frozenset({"no objects", "no object"})
 
@@ -74,7 +76,7 @@ def read_detections(answer: str, keys: BoxKeys) -> Detections | None:
 
     One entry without four plain numbers, or without a confidence where it is asked for, spoils the whole list.
     """
-    if answer.count("{") > MOST_BOXES:
+    if len(answer) > _MOST_CHARACTERS or answer.count("{") > MOST_BOXES:
         return None
     joined = answer.strip().replace("[[", "[").replace("]]", "]").replace("\n", "").partition(f"</{_TAG}>")[0]
     if joined[:16].strip().removesuffix(".").casefold() in _NONE:

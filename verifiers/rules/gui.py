@@ -35,7 +35,7 @@ _QUAD = re.compile(rf"\[\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\
 class GuiTask(RuleTask):
     """What to do on a screen.
 
-    `action`: reward = 0.8 accuracy + 0.2 format. The first `<answer>` block holds
+    `action`: reward = 0.8 accuracy + 0.2 format. The first `<answer>` block, of at most 20,000 characters, holds
     `[{'action': 'click', 'point': [x, y], 'input_text': 'no input text'}]`. A click must hit the box, or lie close to
     the point; `type`, `select` and `scroll` are compared by their text; other actions by name alone.
     `multi_point`: reward = accuracy + format, from -1 to 2. After the think block comes a JSON list of

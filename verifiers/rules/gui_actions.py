@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from assay.verifiers.rules.coordinates import number, numbers
-from assay.verifiers.rules.literal import read_literal, read_python
+from assay.verifiers.rules.literal import MOST_CHARACTERS, read_literal, read_python
 
 NO_TEXT = "no input text"
 """What GUI-R1's format writes where an action has no text."""
-
-MOST_TEXT = 20_000
-"""Characters; longer texts agree with none."""
 
 Reading = Literal["literal", "gui_r1", "ui_r1"]
 Point = tuple[float, float]
@@ -37,7 +34,9 @@ class Action:
 
 
 def read_action(answer: str, how: Reading) -> Action:
-    """Return the action that an answer block names."""
+    """Return the action that an answer block names; none where the block is longer than a literal may be."""
+    if len(answer) > MOST_CHARACTERS:
+        return Action()
     match how:
         case "literal":
             return _from_literal(answer)
@@ -56,6 +55,8 @@ def is_well_formed(answer: str, how: Reading) -> bool:
 
     `literal` asks for exactly one action and takes decimals; the others take any number of them, and whole numbers.
     """
+    if len(answer) > MOST_CHARACTERS:
+        return False
     try:
         actions = read_literal(answer.strip()) if how == "literal" else read_python(answer.strip())
     except ValueError:
@@ -66,7 +67,7 @@ def is_well_formed(answer: str, how: Reading) -> bool:
 
 
 def text_f1(given: str, right: str) -> float:
-    """Return the F1 of the two sets of lower-cased words; square brackets are dropped, overlong texts are worth 0."""
+    """Return the F1 of the two sets of lower-cased words; square brackets are dropped."""
     one, other = _words(given), _words(right)
     return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
 
@@ -78,8 +79,6 @@ def is_part(given: str, right: str) -> bool:
 
 
 def _words(text: str) -> set[str]:
-    if len(text) > MOST_TEXT:
-        return set()
     return set(text.replace("[", "").replace("]", "").lower().split())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assay.verifiers.rules.coordinates import numbers
-from assay.verifiers.rules.literal import read_json
+from assay.verifiers.rules.literal import MOST_CHARACTERS, read_json
 
 MOST_POINTS = 64
 """More points count as malformed."""
@@ -23,7 +23,9 @@ def read_points(text: str) -> Points | None:
     body, closed, answer = text.removeprefix("<think>").partition("</think>")
     if not text.startswith("<think>") or not closed or not body.strip():
         return None
-    if text.count("<think>") != 1 or "</think>" in answer or answer.count("{") > MOST_POINTS:
+    if text.count("<think>") != 1 or "</think>" in answer:
+        return None
+    if answer.count("{") > MOST_POINTS or len(answer) > MOST_CHARACTERS:
         return None
     try:
         entries = read_json(answer[answer.find("[") : answer.rfind("]") + 1])

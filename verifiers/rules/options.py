@@ -12,7 +12,7 @@ _LONGEST = 2_000  # characters
 _GOLD = re.compile(r"\s*[(\[]?([A-Za-z])(?![\w'])")
 _WHOLE = re.compile(r"[(\[]?([A-Za-z])[)\].:]*+")
 _LEADING = re.compile(r"(?:[(\[]([A-Z])[)\]]|([A-Z])[).:])")
-_ALONE = re.compile(r"(?<!\w)(?:([B-Z])|(A)(?! (?!is\b|because\b|since\b)[a-z]))(?![\w'\u2019])")
+_ALONE = re.compile(r"(?<!\w)(?:([B-Z])|(A)(?! (?!(?:is|or|and|because|since)\b)[a-z]))(?![\w'\u2019])")
 
 
 class OptionTask(RuleTask):

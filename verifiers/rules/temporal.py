@@ -26,14 +26,15 @@ _LENIENT = re.compile(
     rf"(?<![\d.:]){_TIME}{_UNIT}\s*+(?:to|and|until|till|[-\u2010-\u2015~])\s*+{_TIME}", re.IGNORECASE
 )
 _LONGEST_TIME = 100  # characters
+_LONGEST_ANSWER = 100_000
 
 
 class TemporalTask(RuleTask):
     """An event's interval in a clip: reward = iou + format, each within 0 and 1.
 
-    The last interval in the last `<answer>` block counts. A start behind the end is worth 0. Where both intervals have
-    no length and are the same instant, the IoU is `empty_union`; the release's multi-task file pays the IoU of the
-    completion before instead.
+    The last interval in the last `<answer>` block (of at most 100,000 characters) counts. A start behind the end is
+    worth 0. Where both intervals have no length and are the same instant, the IoU is `empty_union`; the release's
+    multi-task file pays the IoU of the completion before instead.
     Sources: VideoChat-R1, arXiv 2504.06958 eq. 2-3; OpenGVLab/VideoChat-R1@73b2ea9 src/open_r1/grpo_tg.py.
     """
 
@@ -92,6 +93,8 @@ def _read(answer: str, task: TemporalTask) -> tuple[float, float] | None:
     """Return the last interval of the answer in seconds; None without one, or where its numbers are absurd."""
     pattern = _WORDS if task.grammar == "words" else _LENIENT
     match = None
+    if len(answer) > _LONGEST_ANSWER:
+        return None
     for match in pattern.finditer(answer):  # noqa: B007 - the last one is what is wanted
         pass
     if match is None or max(map(len, match.groups())) > _LONGEST_TIME:

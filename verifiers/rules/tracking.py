@@ -9,7 +9,7 @@ from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.boxes import Box, EmptyUnion, iou, rows
 from assay.verifiers.rules.coordinates import numbers
 from assay.verifiers.rules.layouts import think_answer
-from assay.verifiers.rules.literal import read_literal, read_python
+from assay.verifiers.rules.literal import MOST_CHARACTERS, read_literal, read_python
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 
 MOST_FRAMES = 500
@@ -24,8 +24,8 @@ _TERMS = (
 class TrackingTask(RuleTask):
     """An object's box in each frame of a clip: reward = iou + format, each within 0 and 1.
 
-    The first `<answer>` block holds a list of boxes `[x1, y1, x2, y2]`, one per frame, at most 20,000 characters; with
-    another number of boxes, or anything that is no number, the IoU is 0.
+    The first `<answer>` block holds a list of boxes `[x1, y1, x2, y2]`, one per frame, at most 20,000 characters (line
+    breaks are dropped first); with another number of boxes, or anything that is no number within 1e9, the IoU is 0.
     Sources: VideoChat-R1, arXiv 2504.06958; OpenGVLab/VideoChat-R1@73b2ea9 src/open_r1/grpo_tasks.py, which asks for
     exactly 8 frames.
     """
@@ -70,7 +70,7 @@ class Tracking:
 
     def score(self, task: TrackingTask, text: str) -> Scored:
         """Return both terms."""
-        boxes = _read(first_block(text, "answer") or "", task)
+        boxes = _read(first_block(text.replace("\n", ""), "answer") or "", task)
         answered = [numbers(box, 4) for box in boxes or ()]
         readable = bool(answered) and None not in answered
         value = float(iou(rows(answered), rows(task.boxes), task.empty_union).mean()) if readable else 0.0
@@ -81,9 +81,10 @@ class Tracking:
 
 def _read(answer: str, task: TrackingTask) -> list[object] | None:
     """Return one entry of length 4 per frame, or None."""
-    joined = answer.replace("\n", "")
+    if len(answer) > MOST_CHARACTERS:
+        return None
     try:
-        value = read_python(joined) if task.literal == "python" else read_literal(joined)
+        value = read_python(answer) if task.literal == "python" else read_literal(answer)
     except ValueError:
         return None
     kinds = (list,) if task.literal == "python" else (list, tuple)

@@ -1,0 +1,173 @@
+"""The verifier `gui`."""
+
+import json
+import math
+import re
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from vision_attempts import answer, is_sound, judge
+
+from assay.errors import InvalidRequest
+from assay.outcomes import Outcome
+
+PROPERTY = settings(deadline=None, max_examples=50, derandomize=True)
+BOX = [100, 200, 180, 240]
+CODE = {"profile": "gui-r1/code"}
+_PUBLISHED = re.compile(r"\{.*\[(\d+),\s*(\d+)]\s*.*\}")  # cubic, fine for short texts
+
+
+def action(name: str = "click", point: object = (140, 220), text: str = "no input text") -> str:
+    """A completion that takes an action."""
+    return answer([{"action": name, "point": list(point) if isinstance(point, tuple) else point, "input_text": text}])
+
+
+def points(*places: tuple[float, float]) -> str:
+    """A completion that offers several points."""
+    return "<think>t</think>" + json.dumps([{"point_2d": list(place)} for place in places])
+
+
+def test_a_click_inside_passes() -> None:
+    """0.8 for the place and 0.2 for the format."""
+    verdict = judge("gui", action(), box=BOX)
+
+    assert verdict.outcome is Outcome.PASSED
+    assert verdict.terms == {"action": 1.0, "accuracy": 1.0, "format": 1.0}
+    assert verdict.reward == 1.0
+
+
+def test_no_action_is_no_answer() -> None:
+    """Another action failed."""
+    assert judge("gui", answer("there"), box=BOX).outcome is Outcome.NO_ANSWER
+    assert judge("gui", action("wait"), box=BOX).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(("border", "accuracy"), [("inside", 1.0), ("outside", 0.0)])
+def test_the_border_is_an_option(border: str, accuracy: float) -> None:
+    """A click on the left edge."""
+    assert judge("gui", action(point=(100, 220)), box=BOX, border=border).terms["accuracy"] == accuracy
+
+
+def test_answers_are_scaled() -> None:
+    """From the model's unit to the box's; UI-R1 cuts to whole numbers."""
+    text, scale = action(point=(70, 81)), (2, 2.5)
+    between = [140, 202.2, 141, 202.8]  # 81 times 2.5 is 202.5
+
+    assert judge("gui", text, box=between, scale=scale).terms["accuracy"] == 1.0
+    assert judge("gui", text, box=between, scale=scale, profile="ui-r1/code").terms["accuracy"] == 0.0
+
+
+def test_without_a_point_nothing_is_hit() -> None:
+    """Even where the origin is inside: the releases take it for the answer."""
+    text = answer("[{'action': 'click'}]")
+
+    for profile in ("gui-r1/hardened", "gui-r1/code", "ui-r1/code"):
+        assert judge("gui", text, box=[0, 0, 50, 50], profile=profile).terms["accuracy"] == 0.0
+
+
+@pytest.mark.parametrize("text", ["print('x')", "__import__('os').system('true')", "(lambda: 'left')()", "'a' * 9"])
+def test_model_text_is_never_evaluated(text: str) -> None:
+    """The release's format check does; ours reads literals."""
+    completion = answer(f"[{{'action': 'click', 'point': [140, 220], 'input_text': {text}}}]")
+
+    assert judge("gui", completion, box=BOX, **CODE).terms == {"action": 1.0, "accuracy": 1.0, "format": 0.0}
+    assert judge("gui", completion, box=BOX).terms == {"action": 0.0, "accuracy": 0.0, "format": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("match", "values"),
+    [("f1", (1, 0, 0)), ("f1_or_part", (1, 1, 0)), ("exact", (0, 0, 0)), ("ignore", (1, 1, 1))],
+)
+def test_how_texts_agree_is_an_option(match: str, values: tuple[float, ...]) -> None:
+    """Half of the words, part of the one word, nothing of it."""
+    texts = [("hello world", "hello"), ("password", "pass"), ("password", "key")]
+
+    got = [
+        judge("gui", action("type", text=typed), action="type", input_text=right, text_match=match).terms["accuracy"]
+        for right, typed in texts
+    ]
+
+    assert got == list(values)
+
+
+@pytest.mark.parametrize(
+    ("places", "reward"),
+    [
+        ([(140, 220)], 2.0), ([(1, 1), (140, 220)], 1.5), ([(140, 220), (1, 1)], 1 + 1 / math.sqrt(2)),
+        ([(1, 1)], 0.0), ([(1, 1), (2, 2)], 0.5), ([(1, 1), (140, 220), (279, 439)], -1.0), ([], 0.0),
+    ],
+)  # fmt: skip
+def test_several_points(places: list, reward: float) -> None:
+    """Early hits and few points pay; three on a line cost."""
+    assert judge("gui", points(*places), kind="multi_point", box=BOX).reward == pytest.approx(reward)
+
+
+@PROPERTY
+@given(st.lists(st.tuples(st.integers(-5, 9), st.integers(-5, 9)), max_size=7))
+def test_three_points_on_a_line_are_always_found(places: list) -> None:
+    """Whichever three of them."""
+    in_line = any(
+        (y2 - y1) * (x3 - x1) == (y3 - y1) * (x2 - x1) for (x1, y1), (x2, y2), (x3, y3) in combinations(places, 3)
+    )
+
+    assert judge("gui", points(*places), kind="multi_point", box=BOX).terms["format"] == float(not in_line)
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "reward"),
+    [
+        ("[100, 200, 140, 240]", {}, 1.0), ("[100, 200, 140, 240]", {"threshold_rule": "above"}, 0.0),
+        ("[100, 200, 140, 240]", {"weights": {"hit": 0, "iou": 1}}, 0.5), ("[0, 0, 1, 1]", {"threshold": 0}, 0.0),
+        ("box: [100.0,200.0,180.0,240.0]", {}, 1.0), ("[100, 200, 180]", {}, 0.0), ("[1e2, 200, 180, 240]", {}, 0.0),
+    ],
+)  # fmt: skip
+def test_a_box_counts_by_its_iou(text: str, fields: dict[str, Any], reward: float) -> None:
+    """From the threshold on; the raw value is a term."""
+    assert judge("gui", answer(text), kind="box_iou", box=BOX, **fields).reward == reward
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {}, {"box": BOX, "point": [1, 2]}, {"box": [9, 9, 1, 1]}, {"action": "type"},
+        {"action": "type", "input_text": " "},
+        {"action": "wait", "box": BOX}, {"box": BOX, "input_text": "x"}, {"kind": "multi_point"},
+        {"kind": "box_iou", "box": BOX, "action": "click"}, {"box": BOX, "scale": [0, 1]},
+        {"box": BOX, "scale": [1, float("inf")]}, {"point": [1, 2], "radius": 0},
+    ],
+)  # fmt: skip
+def test_tasks_that_cannot_be_judged_are_refused(fields: dict[str, Any]) -> None:
+    """Nothing to compare with, too much of it, or a field that nothing reads."""
+    with pytest.raises(InvalidRequest):
+        judge("gui", action(), **fields)
+
+
+@PROPERTY
+@given(st.lists(st.sampled_from(["{", "}", "[1, 2]", "[3,4]", "[5\n, 6]", "[7,\n8]", " ", "\n", "x"]), max_size=14))
+def test_the_released_point_is_reproduced_in_linear_time(parts: list[str]) -> None:
+    """Its greedy pattern finds the last pair of the first line that has one between braces."""
+    text = f"'action': 'click' {''.join(parts)}"
+    match = _PUBLISHED.search(text.strip())
+    places = [(1, 2), (3, 4), (7, 8)]
+
+    hits = [
+        judge("gui", answer(text), box=[x, y, x, y], **{**CODE, "border": "inside"}).terms["accuracy"]
+        for x, y in places
+    ]
+
+    assert hits == [float(match is not None and (int(match[1]), int(match[2])) == place) for place in places]
+
+
+_text = st.text() | st.text("{}[]'\":,0123456789actionpointclick \n", max_size=80)
+
+
+@PROPERTY
+@given(_text, st.sampled_from(["gui-r1/hardened", "gui-r1/paper", "gui-r1/code", "ui-r1/code"]))
+def test_rewards_stay_in_their_range(text: str, profile: str) -> None:
+    """Whatever is answered."""
+    assert is_sound(judge("gui", answer(text), box=BOX, profile=profile), 0, 3)
+    assert is_sound(judge("gui", f"<think>t</think>{text}", box=BOX, kind="multi_point"), -1, 2)
+    assert is_sound(judge("gui", answer(text), box=BOX, kind="box_iou"), 0, 1)
