@@ -154,11 +154,11 @@ def _judge(task: CountdownTask, answer: str | None) -> _Found:
         return _Found(task.empty, "the answer is blank", answered=False)
     try:
         expression = read_expression(answer, task.operators, decimals=task.decimals)
-        if not _uses(expression, task.numbers):
-            return _Found(task.wrong_numbers, f"uses {' '.join(expression.literals)[:80]}, not the given numbers")
         value = expression.value()
     except ValueError as error:
         return _Found(task.unreadable, f"no value: {error}")
+    if not _uses(expression, task.numbers):
+        return _Found(task.wrong_numbers, f"uses {' '.join(expression.literals)[:80]}, not the given numbers")
     if _reaches(value, task):
         return _Found(1.0)
     return _Found(task.wrong_value, f"the value is {str(value)[:80]}")
