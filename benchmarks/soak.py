@@ -82,16 +82,16 @@ except OSError as error:
 """
 _LEAKING = """
 import mmap, os, socket, threading, time
-held = [open('/dev/null') for _ in range(50)]
-try:
-    held += [socket.socketpair() for _ in range(20)]
-    os.chdir('/dev/shm')
-except OSError:
-    pass  # where there is neither, the rest is left behind
+held = [open('/dev/null') for _ in range(50)] + [socket.socketpair() for _ in range(20)]
 pages = mmap.mmap(-1, 4 * 2**20)
 pages[:] = bytes(len(pages))
-open('left', 'wb').write(bytes(2**20))
-os.symlink('left', 'link')
+for place in ('/dev/shm/left', 'left'):
+    try:
+        open(place, 'wb').write(bytes(2**20))
+        os.symlink(place, 'link')
+        break
+    except PermissionError:
+        continue  # a level without a /dev/shm of its own lets nobody write to the machine's
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 for _ in range(3):
     if os.fork() == 0:
