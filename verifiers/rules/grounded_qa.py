@@ -10,6 +10,7 @@ from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.boxes import EmptyUnion
 from assay.verifiers.rules.coordinates import MOST
 from assay.verifiers.rules.intervals import Interval, union_iou
+from assay.verifiers.rules.layouts import blocks_in_order
 from assay.verifiers.rules.options import OptionTask
 from assay.verifiers.rules.rule import Profile, Scored, Term
 
@@ -28,7 +29,7 @@ _TUPLES = re.compile(rf"\[(?:{_PAIR}(?:,\s*+{_PAIR})*+,?+)?+\]\n?")
 _LOOSE = rf"[(\[]\s*+{_NUMBER}\s*+,\s*+{_NUMBER}\s*+[)\]]"
 _ANY = re.compile(rf"\s*+\[\s*+(?:{_LOOSE}(?:\s*+,\s*+{_LOOSE})*+\s*+,?+\s*+)?+\]\s*+")
 _FIGURE = re.compile(r"[0-9]++(?:\.[0-9]++)?+")
-_TO_ANSWER, _TO_GLUE = re.compile(r"</think>\s*+<answer>"), re.compile(r"</answer>\s*+<glue>")
+_LAYOUT = ("think", "answer", "glue")
 
 
 class GroundedQaTask(OptionTask):
@@ -91,7 +92,7 @@ class GroundedQa:
         tuples = _segments(glue, _TUPLES)
         segments = _segments(glue, _ANY) if tuples is None and task.pairs == "any" else tuples
         value = 0.0 if segments is None else union_iou(segments, task.segments, task.empty_union)
-        layout = tuples is not None and _is_laid_out(text.strip())
+        layout = tuples is not None and blocks_in_order(text.strip(), _LAYOUT)
         return Scored(
             {"iou": value, "accuracy": float(right), "format": float(layout)},
             answered=bool(letter) or right or segments is not None,
@@ -105,13 +106,3 @@ def _segments(glue: str, pattern: re.Pattern[str]) -> list[tuple[float, float]] 
     figures = list(map(float, _FIGURE.findall(glue)))
     pairs = list(zip(figures[::2], figures[1::2], strict=True))
     return pairs if all(start <= end <= MOST for start, end in pairs) else None
-
-
-def _is_laid_out(text: str) -> bool:
-    """Whether the whole text is a think, an answer and a glue block, white space between; bodies may hold anything."""
-    opening, closing = "<think>", "</glue>"
-    if not (text.startswith(opening) and text.endswith(closing)):
-        return False
-    turn = _TO_ANSWER.search(text, len(opening))
-    second = _TO_GLUE.search(text, turn.end()) if turn else None
-    return second is not None and second.end() <= len(text) - len(closing)

@@ -172,7 +172,7 @@ def _score_action(task: GuiTask, text: str) -> Scored:
     return Scored(
         {"action": float(named), "accuracy": float(right), "format": float(formed)},
         answered=bool(action.name),
-        message=f"{action.name[:40]} at {action.point}" if action.name else "no action in the answer",
+        message=f"{action.name[:40]!r} at {action.point}" if action.name else "no action in the answer",
     )
 
 
