@@ -110,7 +110,7 @@ def has_result(bitmap: bytes, index: int) -> bool:
 def judged(member: Member, task: TaskBase, evaluation: Evaluation, queued_s: float) -> Result:
     """Return the result of an evaluated attempt."""
     entry, terms = member.entry, member.terms
-    attempt = Attempt.model_construct(
+    attempt = Attempt(
         task_id=entry.task.id,
         completion=entry.completion,
         attempt=entry.label,
@@ -120,10 +120,8 @@ def judged(member: Member, task: TaskBase, evaluation: Evaluation, queued_s: flo
         metadata=json.loads(entry.metadata),
     )
     options = BatchOptions(mask_truncated=terms.mask_truncated, keep_output=terms.keep_output)
-    place = Place(terms.batch_id, entry.index, entry.label)
-    result = build_result(place, task, attempt, evaluation, options)
-    timing = Timing(queued_s=round(queued_s, 6), run_s=result.timing.run_s)
-    return result.model_copy(update={"timing": timing})
+    place = Place(terms.batch_id, entry.index, entry.label, queued_s)
+    return build_result(place, task, attempt, evaluation, options)
 
 
 def unjudged(member: Member, outcome: Outcome, message: str) -> Result:

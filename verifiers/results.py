@@ -17,12 +17,14 @@ class Place:
     batch_id: str
     index: int
     label: str
+    queued_s: float = 0.0
+    """How long it has waited for its turn, where that is known before it is judged."""
 
 
 def build_result(
     place: Place, task: TaskBase, attempt: Attempt, evaluation: Evaluation, options: BatchOptions
 ) -> Result:
-    """Return the result with `seq` 0 and no queue time, which only whoever records it knows."""
+    """Return the result with `seq` 0, which only whoever records it knows."""
     verdict = evaluation.verdict
     masked = attempt.truncated and options.mask_truncated
     keep = options.keep_output or verdict.outcome is not Outcome.PASSED
@@ -45,7 +47,7 @@ def build_result(
         stderr=verdict.stderr if keep else "",
         exit_code=verdict.exit_code,
         usage=verdict.usage,
-        timing=Timing(run_s=round(evaluation.run_s, 6)),
+        timing=Timing(queued_s=round(place.queued_s, 6), run_s=round(evaluation.run_s, 6)),
         verifier=task.verifier,
         versions=versions(task, evaluation),
         sandbox=evaluation.sandbox,
