@@ -19,7 +19,8 @@ from assay.service.connection import Connection, Pipeline
 from assay.service.damage import lost_members, read_all
 from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
-from assay.service.recording import are_recorded, offer, to_line, unjudged
+from assay.service.recording import Offer, offer, read_answers, to_line, unjudged
+from assay.service.second_pass import SecondPass, ripe_groups
 from assay.service.tasks import TaskStore
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class Batches:
         self._private_redis = private_redis
         self.queue = ChunkQueue(connection)
         self.tasks = TaskStore(connection)
+        self.second_pass = SecondPass(connection)
         self._admitting = threading.Lock()  # so that the check against the limit and the transaction are one step here
 
     def accept(self, batch: NewBatch, idempotency: Idempotency | None = None, *, interactive: bool = False) -> Accepted:
@@ -124,12 +126,14 @@ class Batches:
         for start in range(0, len(members), _PER_ROUND_TRIP):
             part = members[start : start + _PER_ROUND_TRIP]
             pipeline = self._connection.pipeline()
-            lines = (to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")) for member in part)
-            steps = offer(pipeline, zip(part, lines, strict=True))
+            steps = offer(pipeline, map(_cancellation, part))
             for batch_id, indexes in _by_batch(part).items():
                 pipeline.publish(keys.CANCEL_CHANNEL, msgpack.packb([batch_id, indexes]))
             pipeline.publish(keys.PROGRESS_CHANNEL, msgpack.packb(list(_by_batch(part))))
-            count += sum(are_recorded(self._connection.run(pipeline)[:steps]))
+            answers = read_answers(self._connection.run(pipeline)[:steps])
+            count += sum(answer.is_taken for answer in answers)
+            for batch_id, group in ripe_groups(part, answers):
+                self.second_pass.complete(batch_id, group)
         return count
 
     def late(self) -> list[str]:
@@ -260,9 +264,13 @@ def _describe(pipeline: Pipeline, batch_id: str, batch: NewBatch, filing: _Filin
     pipeline.hset(keys.batch(batch_id), mapping=fields)  # type: ignore[arg-type]  # dicts are invariant
     if batch.options.deadline_s is not None:
         pipeline.zadd(keys.DEADLINES, {batch_id: filing.now + batch.options.deadline_s})
+    _count_groups(pipeline, batch_id, batch.entries)
     if filing.is_kept:
-        _count_groups(pipeline, batch_id, batch.entries)
         pipeline.sadd(keys.RUNNING, batch_id)
+
+
+def _cancellation(member: Member) -> Offer:
+    return Offer(member, to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")))
 
 
 def _ids(members: Iterable[Member]) -> tuple[str, ...]:

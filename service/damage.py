@@ -44,6 +44,7 @@ def lost_members(connection: Connection, batch_id: str) -> list[Member]:
         return []
     pending = [index for index in range(int(total)) if not has_result(bitmap or b"", index)]
     left = _left_by_group(groups)
+    left.subtract(_withheld_by_group(connection, batch_id, left))
     left.subtract(readable[index].entry.group for index in pending if index in readable)
     names = left.elements()
     terms = Terms(batch_id, float(accepted))
@@ -72,6 +73,14 @@ def _readable(connection: Connection, batch_id: str) -> Mapping[int, Member]:
         members, _ = read_all(blobs)
         found.update((one.entry.index, one) for one in members if one.terms.batch_id == batch_id)
     return found
+
+
+def _withheld_by_group(connection: Connection, batch_id: str, groups: Iterable[str]) -> Counter[str]:
+    names = list(groups)
+    pipeline = connection.pipeline()
+    for name in names:
+        pipeline.hlen(keys.withheld(batch_id, name))
+    return Counter(dict(zip(names, connection.run(pipeline), strict=True)))
 
 
 def _left_by_group(fields: Mapping[bytes, bytes]) -> Counter[str]:

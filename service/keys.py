@@ -1,7 +1,8 @@
 """The names of everything Assay keeps in Redis, beside RQ's own keys.
 
-A batch is a hash, a bitmap of recorded attempts, a stream of result lines, a hash of group sums and a set of the
-chunks that still hold its attempts. All of them go once it is archived.
+A batch is a hash, a bitmap of judged attempts, a stream of result lines, a hash of group sums, hashes of results that
+wait for the rest of their group, and a set of the chunks that still hold its attempts. All of them go once it is
+archived.
 
 Builders take ids as they are. Ids that callers chose are written as JSON, because lone surrogates are legal in them
 and no bytes of UTF-8. Scripts that make names themselves are given what a builder makes of "", a prefix.
@@ -26,6 +27,9 @@ RUNNING = "assay:running-batches"
 UPKEEP = "assay:upkeep"
 """Name of the service that does the chores at the moment."""
 
+RIPE = "assay:ripe-groups"
+"""Groups whose attempts have all been judged and whose withheld results are to be completed, by the time of that."""
+
 PROGRESS_CHANNEL = "assay:progress"
 """Ids of batches that got results (msgpack list); listeners look for themselves what is new."""
 WORK_CHANNEL = "assay:work"
@@ -40,7 +44,7 @@ def batch(batch_id: str) -> str:
 
 
 def recorded(batch_id: str) -> str:
-    """Bitmap: which attempts have their result."""
+    """Bitmap: which attempts have their result, handed out or withheld."""
     return f"assay:b:{batch_id}:done"
 
 
@@ -52,6 +56,11 @@ def stream(batch_id: str) -> str:
 def groups(batch_id: str) -> str:
     """Hash of group sums; fields are a letter and the group as JSON."""
     return f"assay:b:{batch_id}:groups"
+
+
+def withheld(batch_id: str, group: str) -> str:
+    """Hash of results that wait for the rest of their group, packed, by index."""
+    return f"assay:b:{batch_id}:withheld:{json.dumps(group)}"
 
 
 def chunks(batch_id: str) -> str:

@@ -4,7 +4,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any  # Any: Redis answers have no types of their own
 
@@ -15,9 +15,11 @@ from assay.service import keys
 from assay.service.chunks import Member
 from assay.service.connection import Connection, Pipeline
 from assay.service.queue import ChunkQueue, Claim
-from assay.service.recording import Line, are_recorded, offer
+from assay.service.recording import Line, Offer, offer, read_answers
+from assay.service.second_pass import SecondPass, ripe_groups, withhold
 from assay.service.telemetry import Tally
 from assay.service.waiting_room import Held
+from assay.standing import Standing
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,15 @@ class Finished:
     held: Held
     member: Member
     line: Line
+    standing: Standing | None = None
+    """What it takes into the second pass, where it has to wait for the rest of its group."""
+
+    @property
+    def offer(self) -> Offer:
+        """The offer of it to Redis."""
+        if self.standing is None:
+            return Offer(self.member, self.line)
+        return withhold(self.member, self.line, self.standing)
 
 
 class Recorder:
@@ -41,6 +52,7 @@ class Recorder:
     def __init__(self, connection: Connection, worker: str, on_finished: Callable[[Claim], None]) -> None:
         self._connection = connection
         self._queue = ChunkQueue(connection)
+        self._second_pass = SecondPass(connection)
         self._worker = worker
         self._on_finished = on_finished
         self._inbox: queue.SimpleQueue[Finished | Held | None] = queue.SimpleQueue()
@@ -95,18 +107,29 @@ class Recorder:
 
     def _record(self, items: Sequence[Finished]) -> bool:
         news = msgpack.packb(list(dict.fromkeys(item.member.terms.batch_id for item in items)))
+        offers = [item.offer for item in items]
 
         def add(pipeline: Pipeline) -> None:
-            offer(pipeline, ((item.member, item.line) for item in items))
+            offer(pipeline, offers)
             pipeline.publish(keys.PROGRESS_CHANNEL, news)
 
         answers = self._persist(add)
         if answers is None:
             return False
-        for item, is_first in zip(items, are_recorded(answers[:-1]), strict=True):  # the last is the publication's
-            if is_first:
+        taken = read_answers(answers[:-1])  # the last is the publication's
+        for item, answer in zip(items, taken, strict=True):
+            if answer.is_taken and item.standing is None:
                 self._tally.add(item.line.result)
+        self._complete_groups(ripe_groups((item.member for item in items), taken))
         return True
+
+    def _complete_groups(self, groups: Iterable[tuple[str, str]]) -> None:
+        try:
+            for batch_id, group in groups:
+                for result in self._second_pass.complete(batch_id, group):
+                    self._tally.add(result)
+        except ServiceUnavailable as error:
+            log.warning("groups_left_to_upkeep error=%s", error)
 
     def _close(self, done: Sequence[Held]) -> None:
         self._tallied = time.monotonic()

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum, StrEnum
 
 import msgpack
 
@@ -44,12 +45,52 @@ def to_line(result: Result) -> Line:
     return Line(result, head, text[len(head) + 1 :])  # behind the 0 that stands for a number nobody knows yet
 
 
-def offer(pipeline: Pipeline, offers: Iterable[tuple[Member, Line]]) -> int:
-    """Add to `pipeline` the steps that record lines, each unless its attempt has one; return how many steps.
+class Way(StrEnum):
+    """What becomes of an offered result."""
 
-    Read their answers with `are_recorded`.
+    RECORD = ""
+    """It is handed out at once."""
+    WITHHOLD = "withhold"
+    """It waits for the rest of its group."""
+    RELEASE = "release"
+    """It has waited, and is handed out."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A result for an attempt that may have one already."""
+
+    member: Member
+    line: Line
+    way: Way = Way.RECORD
+    packed: bytes = b""
+    """The result as it waits, where it has to."""
+
+
+class Answer(IntEnum):
+    """What Redis says to an offer."""
+
+    GONE = -1
+    """The batch is no longer there."""
+    REFUSED = 0
+    """The attempt has a result already."""
+    TAKEN = 1
+    """This is the attempt's result."""
+    RIPE = 2
+    """So it is, and all attempts of its group are judged now, with results of it withheld."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the result is the attempt's."""
+        return self >= Answer.TAKEN
+
+
+def offer(pipeline: Pipeline, offers: Iterable[Offer]) -> int:
+    """Add to `pipeline` the steps that take results, each unless its attempt has one; return how many steps.
+
+    Read what comes back with `read_answers`.
     """
-    names = (keys.PENDING, keys.TASK_REFS, keys.DEADLINES)
+    names = (keys.PENDING, keys.TASK_REFS, keys.DEADLINES, keys.RIPE)
     steps = 0
     for blob in _packed(offers):
         terms = (f"{time.time():.6f}", DOCUMENT_TTL_S, SCORE_TTL_S, STATS_TTL_S, keys.document(""))
@@ -58,29 +99,34 @@ def offer(pipeline: Pipeline, offers: Iterable[tuple[Member, Line]]) -> int:
     return steps
 
 
-def are_recorded(answers: Iterable[Sequence[int]]) -> list[bool]:
-    """Say, from the answers to an offer, which results are their attempts': they had none, and the batch is there."""
-    return [code == 1 for part in answers for code in part]
+def read_answers(answers: Iterable[Sequence[int]]) -> list[Answer]:
+    """Return the answers to offers, one each, from those to the steps."""
+    return [Answer(code) for part in answers for code in part]
 
 
-def _packed(offers: Iterable[tuple[Member, Line]]) -> Iterator[bytes]:
+def _packed(offers: Iterable[Offer]) -> Iterator[bytes]:
     """Pack offers for the script, as many together as do not stop Redis for long."""
-    rows: list[list[str | int]] = []
+    rows: list[list[str | int | bytes]] = []
     size = 0
-    for member, line in offers:
-        rows.append(_row(member, line))
-        size += len(line.head) + len(line.tail)
+    for one in offers:
+        rows.append(_row(one))
+        size += len(one.packed) or len(one.line.head) + len(one.line.tail)
         if size > _TOGETHER_BYTES:
-            yield msgpack.packb(rows)
+            yield _pack(rows)
             rows, size = [], 0
     if rows:
-        yield msgpack.packb(rows)
+        yield _pack(rows)
 
 
-def _row(member: Member, line: Line) -> list[str | int]:
-    """Return an offer as the script wants it: seven keys, then what is recorded."""
-    entry, result = member.entry, line.result
-    batch_id, task = member.terms.batch_id, entry.task
+def _pack(rows: Sequence[Sequence[str | int | bytes]]) -> bytes:
+    packed: bytes = msgpack.packb(rows, use_bin_type=False)  # Redis 6.2 knows no type for bytes
+    return packed
+
+
+def _row(one: Offer) -> list[str | int | bytes]:
+    """Return an offer as the script wants it: seven keys, what is recorded, and in which way."""
+    entry, line, result = one.member.entry, one.line, one.line.result
+    batch_id, task = one.member.terms.batch_id, entry.task
     return [
         keys.batch(batch_id),
         keys.recorded(batch_id),
@@ -91,13 +137,15 @@ def _row(member: Member, line: Line) -> list[str | int]:
         keys.task_contents(task.id),
         batch_id,
         entry.index,
-        line.head,
-        line.tail,
+        one.packed or line.head,
+        "" if one.packed else line.tail,
         result.outcome.value,
         "" if result.reward is None else repr(result.reward),
         json.dumps(entry.group),
         "" if entry.policy_version is None else json.dumps(entry.policy_version),
         task.content,
+        one.way,
+        keys.withheld(batch_id, entry.group),
     ]
 
 

@@ -172,6 +172,7 @@ def _status(batch_id: str, meta: Mapping[bytes, bytes], groups: Mapping[bytes, b
         "total": total,
         "done": done,
         "progress": round(done / total, 6),
+        "withheld": int(meta.get(b"withheld", 0)),
         "outcomes": {name: count for name, count in counts.items() if count},
         "scored": scored,
         "mean_reward": float(meta[b"sum"]) / scored if scored else None,

@@ -31,12 +31,15 @@ end
 """
 
 RECORD = """
--- KEYS: 1 pending, 2 task refs, 3 deadlines. ARGV: 1 offers as msgpack, 2 now, 3 document ttl, 4 score ttl,
---       5 stats ttl, 6 prefix of document keys.
+-- KEYS: 1 pending, 2 task refs, 3 deadlines, 4 ripe groups.
+-- ARGV: 1 offers as msgpack, 2 now, 3 document ttl, 4 score ttl, 5 stats ttl, 6 prefix of document keys.
 -- An offer: keys of 1 batch, 2 recorded, 3 stream, 4 groups, 5 task stats, 6 policy versions in those stats,
 --       7 contents of the task; 8 batch id, 9 index, 10 line up to the number of seq, 11 line after it, 12 outcome,
---       13 reward or '', 14 group as JSON, 15 policy version as JSON or '', 16 content of the task or ''.
--- Answers for each offer 1 if this result is the attempt's, 0 if another was first, -1 if the batch is gone.
+--       13 reward or '', 14 group as JSON, 15 policy version as JSON or '', 16 content of the task or '',
+--       17 'withhold' for a result that must wait for its group (10 is then the packed result), 'release' for one that
+--       has waited, else '', 18 key of the withheld results of the group.
+-- Answers for each offer 1 if this result is the attempt's, 2 if now, besides, all results of its group that are not
+-- handed out are withheld (the group is ripe), 0 if another was first, -1 if the batch is gone.
 -- Counters of a batch, a group or a task are written once for all offers: each command costs a microsecond or two.
 local now = ARGV[2]
 local batches, groups, tasks = {}, {}, {}
@@ -54,14 +57,26 @@ local function add(key, counts)
   for field, number in pairs(counts) do redis.call('HINCRBY', key, field, number) end
 end
 
--- Counts a result in its group; returns the event of a group that is complete.
-local function add_to_group(offer, seq)
-  local name, reward = offer[14], offer[13]
-  local group = opened(groups, offer[4] .. name, function()
+local function group_of(offer)
+  local name = offer[14]
+  return opened(groups, offer[4] .. name, function()
     local found = redis.call('HMGET', offer[4], 'n' .. name, 'l' .. name, 's' .. name)
-    return {key = offer[4], name = name, attempts = found[1], left = tonumber(found[2]),
+    return {key = offer[4], name = name, attempts = found[1], left = tonumber(found[2] or '0'),
       scored = tonumber(found[3] or '0')}
   end)
+end
+
+-- Marks the group as ripe if all of its results that are not handed out are withheld; returns the answer.
+local function ripened(offer)
+  local waiting = redis.call('HLEN', offer[18])
+  if waiting == 0 or waiting ~= group_of(offer).left then return 1 end
+  redis.call('ZADD', KEYS[4], now, offer[8] .. ' ' .. offer[14])
+  return 2
+end
+
+-- Counts a result in its group; returns the event of a group that is complete.
+local function add_to_group(offer, seq)
+  local group, name, reward = group_of(offer), offer[14], offer[13]
   group.left = group.left - 1
   if reward ~= '' then
     group.scored = group.scored + 1
@@ -91,11 +106,23 @@ end
 
 local function record(offer)
   local batch = opened(batches, offer[1], function()
-    local meta = redis.call('HMGET', offer[1], 'total', 'kind', 'done')
-    return {offer = offer, total = tonumber(meta[1]), kind = meta[2], done = tonumber(meta[3]), counts = {}}
+    local meta = redis.call('HMGET', offer[1], 'total', 'kind', 'done', 'withheld')
+    return {offer = offer, total = tonumber(meta[1]), kind = meta[2], done = tonumber(meta[3]),
+      withheld = tonumber(meta[4] or '0'), counts = {}}
   end)
   if not batch.total then return -1 end
-  if redis.call('SETBIT', offer[2], offer[9], 1) == 1 then return 0 end
+  local way = offer[17]
+  if way == 'release' then
+    if redis.call('HDEL', offer[18], offer[9]) == 0 then return 0 end
+    batch.withheld = redis.call('HINCRBY', offer[1], 'withheld', -1)
+  elseif redis.call('SETBIT', offer[2], offer[9], 1) == 1 then
+    return 0
+  end
+  if way == 'withhold' then
+    redis.call('HSET', offer[18], offer[9], offer[10])
+    batch.withheld = redis.call('HINCRBY', offer[1], 'withheld', 1)
+    return ripened(offer)
+  end
   batch.done = batch.done + 1
   count(batch.counts, 'done')
   count(batch.counts, 'o:' .. offer[12])
@@ -104,14 +131,18 @@ local function record(offer)
     redis.call('HINCRBYFLOAT', offer[1], 'sum', offer[13])
   end
   local entry = {'XADD', offer[3], batch.done .. '-0', 'i', offer[9], 'r', offer[10] .. batch.done .. offer[11]}
-  local event = batch.kind == 'batch' and add_to_group(offer, batch.done)
-  if event then
+  local event = add_to_group(offer, batch.done)
+  if event and batch.kind == 'batch' then
     entry[#entry + 1] = 'e'
     entry[#entry + 1] = event
   end
   redis.call(unpack(entry))
   if offer[12] ~= 'cancelled' and offer[16] ~= '' then add_to_task(offer) end
-  return 1
+  if way == 'release' then
+    if redis.call('EXISTS', offer[18]) == 0 then redis.call('ZREM', KEYS[4], offer[8] .. ' ' .. offer[14]) end
+    return 1
+  end
+  return batch.withheld > 0 and ripened(offer) or 1
 end
 
 local function finish(batch)

@@ -73,6 +73,7 @@ _STATUS = _object(
     total=_INTEGER,
     done=_INTEGER,
     progress={"type": "number"},
+    withheld=_INTEGER,
     outcomes=_COUNTS,
     scored=_INTEGER,
     mean_reward=_MAYBE_NUMBER,

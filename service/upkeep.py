@@ -1,4 +1,4 @@
-"""What somebody must do now and then: archive, expire, sweep leases, bring late batches forward."""
+"""What somebody must do now and then: archive, expire, sweep leases, complete groups, bring late batches forward."""
 
 import logging
 import threading
@@ -56,6 +56,9 @@ def do_chores(parts: Parts) -> None:
     for batch_id in parts.batches.late():
         log.info("batch_late batch_id=%s", batch_id)
     parts.results.archive_due()
+    completed = parts.batches.second_pass.sweep()
+    if completed:
+        log.warning("groups_completed count=%d reason=overdue", completed)
 
 
 def is_elected(connection: Connection, office: str, name: str) -> bool:

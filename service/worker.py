@@ -17,7 +17,6 @@ import msgpack
 
 from assay.errors import AssayError, ServiceUnavailable
 from assay.outcomes import Outcome
-from assay.schema import Result
 from assay.service import keys
 from assay.service.assembly import Assembler, Assembly
 from assay.service.connection import Connection, next_message
@@ -25,12 +24,13 @@ from assay.service.feeder import TOO_LATE, Feeder
 from assay.service.fleet import Fleet, WorkerInfo
 from assay.service.queue import ChunkQueue
 from assay.service.recorder import Finished, Recorder
-from assay.service.recording import Line, judged, to_line, unjudged
+from assay.service.recording import judged, to_line, unjudged
 from assay.service.task_cache import TaskCache
 from assay.service.tasks import TaskStore
 from assay.service.verdict_cache import VerdictCache
 from assay.service.waiting_room import WaitingRoom, Work, is_late
 from assay.settings import Settings
+from assay.verifiers.groups import Judged
 
 log = logging.getLogger(__name__)
 
@@ -164,41 +164,43 @@ class Worker:
     def _run_slot(self) -> None:
         while (work := self._room.take()) is not None:
             self._feeder.refill()
-            line = self._judge(work)
-            if line is not None:
-                self._recorder.put(Finished(work.held, work.member, line))
+            finished = self._judge(work)
+            if finished is not None:
+                self._recorder.put(finished)
             self._room.leave(work)
 
-    def _judge(self, work: Work) -> Line | None:
-        """Return the attempt's line, or None if this worker is about to end and others will judge it."""
+    def _judge(self, work: Work) -> Finished | None:
+        """Return what to record, or None if this worker is about to end and others will judge it."""
         member = work.member
         started = time.time()
         if work.token.cancelled:
-            return to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller"))
+            return Finished(work.held, member, to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")))
         if is_late(member, started):
-            return to_line(unjudged(member, Outcome.CANCELLED, TOO_LATE))
-        result = self._judge_or_recall(work, max(0.0, started - member.terms.accepted))
-        if result is None:
+            return Finished(work.held, member, to_line(unjudged(member, Outcome.CANCELLED, TOO_LATE)))
+        found = self._judge_or_recall(work, max(0.0, started - member.terms.accepted))
+        if found is None:
             return None
         try:
-            return to_line(result)
+            return Finished(work.held, member, to_line(found.result), found.standing if found.takes_part else None)
         except ValueError as error:
             # No exception of judging: `evaluate` has turned those into outcomes. Its verdict holds what JSON cannot
             # carry, such as a NaN among the terms, which shows only here.
             log.exception("result_unwritable batch_id=%s attempt=%d", *work.key)
-            return to_line(unjudged(member, Outcome.INFRA_ERROR, f"the verdict cannot be written: {error}"))
+            refused = unjudged(member, Outcome.INFRA_ERROR, f"the verdict cannot be written: {error}")
+            return Finished(work.held, member, to_line(refused))
 
-    def _judge_or_recall(self, work: Work, queued_s: float) -> Result | None:
+    def _judge_or_recall(self, work: Work, queued_s: float) -> Judged | None:
         task, completion, may_recall = work.task, work.member.entry.completion, work.member.terms.cache
         known = self._verdicts.recall(task, completion) if may_recall else None
         if known is not None:
-            return judged(work.member, task, known, queued_s).model_copy(update={"cached": True})
+            result = judged(work.member, task, known, queued_s).model_copy(update={"cached": True})
+            return Judged(result, known.verdict.standing)
         evaluation = self._assembly.judge.evaluate(task, completion, work.token)
         if self._abandoning and evaluation.verdict.outcome is Outcome.CANCELLED:
             return None
         if may_recall:
             self._verdicts.learn(task, completion, evaluation)
-        return judged(work.member, task, evaluation, queued_s)
+        return Judged(judged(work.member, task, evaluation, queued_s), evaluation.verdict.standing)
 
     def _listen(self) -> None:
         while not self._stop.is_set():

@@ -121,13 +121,15 @@ def test_other_content_has_statistics_of_its_own(http: httpx.Client) -> None:
 
 def test_verifiers_describe_themselves(http: httpx.Client) -> None:
     """Every verifier has a name, a version, a schema of its tasks and an example that is a good task."""
-    (listed,) = http.get("/v1/verifiers").json()["verifiers"]
+    listed = http.get("/v1/verifiers").json()["verifiers"]
 
-    one = http.get(f"/v1/verifiers/{listed['name']}").json()
+    described = [http.get(f"/v1/verifiers/{one['name']}").json() for one in listed]
 
-    assert one["version"] == listed["version"]
-    assert "tests" in one["schema"]["properties"]
-    assert http.post("/v1/score", json={"task": one["example"], "completion": ""}).status_code == 200
+    assert [one["name"] for one in described] == ["classification", "composite", "echo"]
+    assert [one["version"] for one in described] == [one["version"] for one in listed]
+    assert all("id" in one["schema"]["properties"] for one in described)
+    for one in described:
+        assert http.post("/v1/score", json={"task": one["example"], "completion": ""}).status_code == 200
 
 
 def test_health_and_metrics(http: httpx.Client) -> None:
