@@ -47,7 +47,7 @@ class Tally:
         """Count one recorded result."""
         self._count(f"outcome:{result.verifier}:{result.outcome}")
         self._observe("queue_s", result.timing.queued_s)
-        if result.sandbox:
+        if "verifier" in result.versions:  # else nobody has judged it
             self._observe("run_s", result.timing.run_s)
 
     def take(self) -> Counts:

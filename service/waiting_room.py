@@ -5,7 +5,7 @@ import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assay.schema import TaskBase
@@ -13,6 +13,7 @@ from assay.service.chunks import Member
 from assay.service.queue import Claim, Lane
 from assay.verifiers.evaluate import CancelToken
 
+_AHEAD_S = 0.05  # of work that waits here: a chunk takes a few round trips to come, and rules are quick
 _REMEMBERED = 100_000  # cancelled attempts that may still be on their way here
 
 
@@ -51,7 +52,7 @@ class WaitingRoom:
     Batch work leaves `reserved` slots alone, so that an interactive attempt never waits for a batch of endless loops.
     """
 
-    def __init__(self, slots: int, reserved: int) -> None:
+    def __init__(self, slots: int, reserved: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._slots = slots
         self._batch_slots = slots - reserved
         self._changed = threading.Condition()
@@ -61,6 +62,7 @@ class WaitingRoom:
         self._running_batch = 0
         self._cancelled: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._closed = False
+        self._pace = _Pace(clock)
 
     def add(self, works: Iterable[Work]) -> None:
         """Take in claimed work."""
@@ -90,6 +92,7 @@ class WaitingRoom:
         with self._changed:
             del self._running[id(work)]
             self._running_batch -= not work.is_interactive
+            self._pace.count()
             self._changed.notify()
 
     def wanted(self, lanes: Sequence[Lane]) -> list[Lane]:
@@ -147,13 +150,45 @@ class WaitingRoom:
 
     def _wants(self, lane: Lane) -> bool:
         heap = self._heaps[lane.interactive]
-        if len(heap) < (self._slots if lane.interactive else self._batch_slots):
+        slots = self._slots if lane.interactive else self._batch_slots
+        if len(heap) < max(slots, self._pace.recent()):
             return True
         return lane.priority > -heap[0][0]  # more urgent than all that waits here
 
     def _everything(self) -> list[Work]:
         waiting = [item[2] for heap in self._heaps.values() for item in heap]
         return [*waiting, *self._running.values()]
+
+
+class _Pace:
+    """How many attempts were finished in the last full span of `_AHEAD_S`, or since: quick ones may go on as quickly.
+
+    Nothing is expected after a span in which none was.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._before = 0
+        self._since = 0
+
+    def count(self) -> None:
+        """Count one."""
+        self._turn()
+        self._since += 1
+
+    def recent(self) -> int:
+        """Return the number."""
+        self._turn()
+        return max(self._before, self._since)
+
+    def _turn(self) -> None:
+        now = self._clock()
+        spans = (now - self._began) / _AHEAD_S
+        if spans >= 1:
+            self._before = self._since if spans < 2 else 0
+            self._since = 0
+            self._began = now
 
 
 def is_late(member: Member, now: float) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from pydantic import SecretStr
@@ -14,11 +14,12 @@ from assay.outcomes import Outcome
 from assay.schema import Verdict
 from assay.service.admission import Draft, NewBatch, read_batch
 from assay.service.bodies import Kind
-from assay.service.chunks import TaskRef
+from assay.service.chunks import Entry, Member, TaskRef, Terms
 from assay.service.fakes import EchoTask, fake_registry
 from assay.service.problems import of_error
+from assay.service.recording import judged, unjudged
 from assay.service.serve import check_exposure
-from assay.service.telemetry import Gauges, render
+from assay.service.telemetry import Gauges, Tally, render
 from assay.service.verdict_cache import VerdictCache
 from assay.settings import Settings
 from assay.verifiers.evaluate import Evaluation
@@ -119,6 +120,19 @@ def test_metrics_are_cumulative_histograms_and_counters() -> None:
     assert 'assay_run_seconds_bucket{le="0.02"} 3.0' in text
     assert "assay_run_seconds_count 3.0" in text
     assert 'assay_queue_chunks{lane="assay-batch+0"} 2.0' in text
+
+
+def test_run_times_are_of_what_was_judged() -> None:
+    """A rule's verdict has a run time though no sandbox was used; a cancelled attempt has none."""
+    entry = Entry(0, "0", TaskRef("t", "k", "c", "echo"), "g", "x")
+    member = Member(Terms("b", 0.0), entry)
+    tally = Tally()
+
+    tally.add(judged(member, TASK, replace(evaluation(Outcome.FAILED), sandbox=""), 0.0))
+    tally.add(unjudged(member, Outcome.CANCELLED, "cancelled"))
+
+    counts = tally.take().integers
+    assert (counts["queue_s:count"], counts["run_s:count"]) == (2, 1)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.COMPILE_ERROR, Outcome.NO_ANSWER])

@@ -49,6 +49,25 @@ def test_a_single_slot_serves_both() -> None:
     assert taken(room) == 0
 
 
+def test_quick_work_is_fetched_ahead() -> None:
+    """As much is wanted as was done a moment ago, so that slots never wait for a chunk; no more once all is slow."""
+    moments = [0.0]
+    room = WaitingRoom(2, 0, clock=lambda: moments[0])
+    lane = Lane(interactive=False, priority=0)
+    room.add([work(index) for index in range(20)])
+    for _ in range(12):
+        done = room.take()
+        assert done is not None
+        room.leave(done)
+
+    quick = room.wanted([lane])
+    moments[0] = 10.0
+    slow = room.wanted([lane])
+
+    assert quick == [lane]
+    assert slow == []
+
+
 def test_a_full_room_wants_only_what_is_more_urgent() -> None:
     """Once enough waits, chunks are left to other workers, except from lanes above all that waits."""
     room = WaitingRoom(4, 1)
