@@ -15,6 +15,7 @@ from assay.verifiers.rules.gui import Gui
 from assay.verifiers.rules.knights_knaves import KnightsKnaves
 from assay.verifiers.rules.length import Length
 from assay.verifiers.rules.multiple_choice import MultipleChoice
+from assay.verifiers.rules.reasoning_gym import ReasoningGymVerifier
 from assay.verifiers.rules.repetition import Repetition
 from assay.verifiers.rules.rule import Rule, RuleVerifier
 from assay.verifiers.rules.sudoku import Sudoku
@@ -41,7 +42,7 @@ _RULES: tuple[Rule, ...] = (
 
 def default_registry() -> Registry:
     """Return a registry of all built-in verifiers; whoever assembles a process calls it once."""
-    return with_composite([PythonVerifier(), RunVerifier(), *map(RuleVerifier, _RULES)])
+    return with_composite([PythonVerifier(), RunVerifier(), ReasoningGymVerifier(), *map(RuleVerifier, _RULES)])
 
 
 def with_composite(verifiers: Iterable[Verifier]) -> Registry:

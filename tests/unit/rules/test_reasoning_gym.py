@@ -1,0 +1,121 @@
+"""The verifier `reasoning_gym` without the library: its tasks, its refusals, and the guard around what it evaluates."""
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+from assay.cli.inputs import Batch
+from assay.cli.local import build_jobs
+from assay.errors import InfraFault, InvalidRequest
+from assay.sandboxes.fakes import FakeSlot
+from assay.settings import Settings
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.rules.reasoning_gym import ReasoningGymTask, ReasoningGymVerifier
+from assay.verifiers.rules.reasoning_gym_scorer import is_formula, refuse_code
+
+ENTRY = {"question": "1 + 2", "answer": "3", "metadata": {}}
+absent = pytest.mark.skipif(
+    importlib.util.find_spec("reasoning_gym") is not None, reason="tells what happens where reasoning_gym is missing"
+)
+
+
+def parse(**fields: Any) -> ReasoningGymTask:
+    """A task of an entry."""
+    document = {"id": "t", "verifier": "reasoning_gym", "dataset": "chain_sum", "entry": ENTRY} | fields
+    task = default_registry().parse_task(document)
+    assert isinstance(task, ReasoningGymTask)
+    return task
+
+
+def test_the_library_is_always_required() -> None:
+    """Workers without it never get the task, whatever else the task requires."""
+    assert parse().requires == ("reasoning_gym",)
+    assert parse(requires=["numpy"]).requires == ("numpy", "reasoning_gym")
+    assert parse(requires=["reasoning_gym"]).requires == ("reasoning_gym",)
+
+
+def test_it_runs_something() -> None:
+    """So limits are not refused."""
+    assert parse(limits={"cpu_s": 3}).runs_something()
+
+
+@pytest.mark.parametrize(
+    "fields", [{"entry": {"question": "?"}}, {"entry": []}, {"dataset": ""}, {"answer_tag": "<a>"}, {"entry": None}]
+)
+def test_faulty_tasks_are_refused(fields: dict[str, Any]) -> None:
+    """An entry is an object with an answer."""
+    with pytest.raises(InvalidRequest):
+        parse(**fields)
+
+
+def test_numbers_that_json_lacks_are_refused() -> None:
+    """An entry goes to the jail as JSON."""
+    with pytest.raises(InvalidRequest):
+        parse(entry={"answer": "1", "metadata": {"x": float("nan")}})
+
+
+@absent
+def test_a_worker_without_the_library_says_so() -> None:
+    """That is our side's fault, not the completion's: no reward."""
+    with pytest.raises(InfraFault, match="reasoning-gym"):
+        ReasoningGymVerifier().judge(parse(), "<answer>3</answer>", FakeSlot())
+
+
+@absent
+def test_scoring_without_a_service_refuses_the_task() -> None:
+    """The fault names the module."""
+    task = parse().model_dump(mode="json")
+    batch = Batch((task,), ({"task_id": "t", "completion": "<answer>3</answer>"},))
+
+    with pytest.raises(InvalidRequest, match="reasoning_gym"):
+        build_jobs(default_registry(), batch, Settings())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[[1, 2], [3, 4]]",
+        "['a', 'b']",
+        "Integer (3 )*(Integer (8 )+Integer (5 ))",
+        "Symbol ('x' )**Integer (2 )/Integer (2 )+C",
+        "sqrt (x )*sin (x )",
+        "9**9",
+    ],
+)
+def test_formulas_may_be_evaluated(source: str) -> None:
+    """Literals, numbers and functions of mathematics, as the library's scorers and sympy's parser write them."""
+    assert is_formula(compile(source, "<string>", "eval"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__import__('os').system('true')",
+        "().__class__.__base__.__subclasses__()",
+        "[x for x in (1, 2)]",
+        "(lambda: 1)()",
+        "open('/etc/passwd').read()",
+        "exec('x = 1')",
+        "x.append(1)",
+        "sys.modules",
+        "'{0.__class__}'.format(x)",
+        "sympy.os",
+        "parse_expr('1')",
+        "lambdify(x, '1')",
+    ],
+)
+def test_code_may_not(source: str) -> None:
+    """Any other name, attribute or definition is refused, so that an answer cannot report its own score."""
+    code = compile(source, "<string>", "eval")
+
+    assert not is_formula(code)
+    with pytest.raises(RuntimeError, match="formula"):
+        refuse_code("exec", (code,))
+
+
+def test_imports_are_not_the_guards_matter() -> None:
+    """Modules that the library imports late come from files, and sympy's namespace from one known statement."""
+    assert is_formula(compile("import os\nos.getpid()", "/lib/module.py", "exec"))
+    assert is_formula(compile("from sympy import *", "<string>", "exec"))
+    refuse_code("open", ("x", "r", 0))
