@@ -40,7 +40,7 @@ class CountdownTask(RuleTask):
         Profile(
             "d1/code", _RELEASED, _D1,
             "accepts powers, floor divisions and decimals glued from two numbers, values within 1e-5, and pays 0.1 for "
-            "any block; powers beyond 4,096 bits are unreadable instead of hanging",
+            "any block; powers beyond 4,096 bits are unreadable instead of hanging, floor divisions exact",
         ),
         Profile(
             "d1/paper", {"unreadable": 0.0, "wrong_numbers": 0.0}, "arXiv 2504.12216",

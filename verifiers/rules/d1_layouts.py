@@ -25,7 +25,8 @@ def count_tags(text: str) -> float:
     """
     value = _LITERAL * ((text.count("<reasoning>\n") == 1) + (text.count("\n</reasoning>\n") == 1))
     if text.count("\n<answer>\n") == 1:
-        value += _LITERAL - _PER_CHARACTER * len(text.rpartition("\n</answer>\n")[2])
+        # Split, since occurrences may overlap and the released function takes them from the left.
+        value += _LITERAL - _PER_CHARACTER * len(text.split("\n</answer>\n")[-1])
     if text.count("\n</answer>") == 1:
         value += _LITERAL - _PER_CHARACTER * (len(text.rpartition("\n</answer>")[2]) - 1)
     return value

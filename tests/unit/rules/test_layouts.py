@@ -121,6 +121,7 @@ def test_deductions_are_those_of_the_definition(text: str) -> None:
         ("<reasoning>\nx\n</reasoning>\n<answer>\n4", 0.338),  # the whole text of 37 characters is deducted
         ("\n<answer>\n" + "x" * 1000, -0.885),
         ("\n</answer>", 0.126),
+        ("\n<answer>\n\n</answer>\n</answer>\nabc", 0.112),  # of two that overlap the first is the last
         ("", 0.0),
     ],
 )
