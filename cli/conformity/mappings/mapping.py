@@ -6,6 +6,7 @@ from typing import Any  # Any: expectations are JSON values
 
 from assay.cli.conformity.judging import Judge, Judged, agree
 from assay.cli.conformity.lines import Document, FamilyLine
+from assay.cli.conformity.mappings.musts import broken_musts
 
 Check = Callable[[FamilyLine, Judge], list[str]]
 
@@ -24,20 +25,23 @@ class FamilyMapping:
     """Our names of components that the file calls otherwise."""
 
     def __call__(self, line: FamilyLine, judge: Judge) -> list[str]:
-        """Return what deviates in one line: headline, components, hardened value, named profiles."""
+        """Return what deviates in one line: headline, components, `must`, hardened value, named profiles."""
         expected = {key: line.expected[key] for key in ("reward", "components") if key in line.expected}
-        problems = list(self._differences("", {}, expected, line, judge))
+        judged = self._judge(line, judge, {})
+        problems = [*self._differences("", expected, judged), *broken_musts(line.expected.get("must", {}), judged)]
         if "hardened" in line.expected:
-            problems += self._differences("hardened: ", self.hardened, _shaped(line.expected["hardened"]), line, judge)
+            judged = self._judge(line, judge, self.hardened)
+            problems += self._differences("hardened: ", _shaped(line.expected["hardened"]), judged)
         for name, value in line.expected.get("profiles", {}).items():
             if name in self.profiles and not isinstance(value, str):  # prose: it raised, hung or was not run
-                problems += self._differences(f"profile {name}: ", self.profiles[name], _shaped(value), line, judge)
+                judged = self._judge(line, judge, self.profiles[name])
+                problems += self._differences(f"profile {name}: ", _shaped(value), judged)
         return problems
 
-    def _differences(
-        self, where: str, fields: Document, expected: Document, line: FamilyLine, judge: Judge
-    ) -> Iterator[str]:
-        judged = judge.judge({"id": line.id, **self.document(line.task), **fields}, line.completion)
+    def _judge(self, line: FamilyLine, judge: Judge, fields: Document) -> Judged:
+        return judge.judge({"id": line.id, **self.document(line.task), **fields}, line.completion)
+
+    def _differences(self, where: str, expected: Document, judged: Judged) -> Iterator[str]:
         said = f"({judged.outcome}: {judged.message[:200]})"
         if "reward" in expected and not agree(expected["reward"], judged.reward):
             yield f"{where}expected {expected['reward']}, got {judged.reward} {said}"
