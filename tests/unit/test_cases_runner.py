@@ -254,7 +254,7 @@ def test_markers_are_planted_where_hacks_look() -> None:
 
 def test_a_family_without_verifier_fails(judge: Judge) -> None:
     """It is said, not skipped."""
-    assert check_line(family("detection", {}, {"reward": 1.0}), judge) == ["no verifier for family detection yet"]
+    assert check_line(family("nobodys", {}, {"reward": 1.0}), judge) == ["no verifier for family nobodys yet"]
 
 
 def test_a_family_line_that_cannot_be_read_fails(judge: Judge) -> None:
