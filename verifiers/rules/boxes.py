@@ -34,9 +34,9 @@ def iou(first: Floats, second: Floats, empty: EmptyUnion = "zero") -> Floats:
 
     Symmetric, within 0 and 1, never NaN. A box whose second corner lies before its first has no area.
     """
-    shared = _overlap(first, second, 0) * _overlap(first, second, 1)
+    shared = _overlap(first, second)
     union = _area(first) + _area(second) - shared
-    value = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    value = np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0)
     np.minimum(value, 1.0, out=value)  # rounding can exceed it by a bit
     if empty != "zero":
         hit = (first == second).all(axis=-1) if empty == "equal" else True
@@ -78,15 +78,19 @@ def match_optimally(ious: Floats, threshold: float, *, inclusive: bool) -> Float
     return taken
 
 
-def _overlap(first: Floats, second: Floats, axis: int) -> Floats:
-    """Return the length that both cover along x (0) or y (1)."""
-    low = np.maximum(first[..., axis], second[..., axis])
-    high = np.minimum(first[..., axis + 2], second[..., axis + 2])
-    return np.maximum(high - low, 0.0)
+def _overlap(first: Floats, second: Floats) -> Floats:
+    """Return the area that both cover."""
+    return _product(np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(first[..., :2], second[..., :2]))
 
 
 def _area(boxes: Floats) -> Floats:
-    return _overlap(boxes, boxes, 0) * _overlap(boxes, boxes, 1)
+    return _product(boxes[..., 2:] - boxes[..., :2])
+
+
+def _product(sides: Floats) -> Floats:
+    """Return width times height, 0 where one of them is negative."""
+    np.maximum(sides, 0.0, out=sides)
+    return sides[..., 0] * sides[..., 1]
 
 
 def _above(ious: Floats, threshold: float, inclusive: bool) -> Floats:

@@ -22,5 +22,7 @@ def numbers(values: object, count: int) -> tuple[float, ...] | None:
     """Return a list or tuple of exactly `count` numbers as floats; None for all else."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
-    read = tuple(found for found in map(number, values) if found is not None)
-    return read if len(read) == count else None
+    for value in values:  # as `number` does, but without a call for each
+        if (type(value) is not float and type(value) is not int) or not -MOST <= value <= MOST:
+            return None
+    return tuple(map(float, values))

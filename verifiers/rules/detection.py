@@ -1,9 +1,10 @@
 """The verifier `detection`: boxes with confidences against the boxes of a picture."""
 
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar, Literal, Self
 
-import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.verifiers.rules.boxes import Box, EmptyUnion, Floats, iou_matrix, match_greedily, match_optimally, rows
@@ -11,7 +12,7 @@ from assay.verifiers.rules.detections import (
     MOST_BOXES,
     AnswerPlace,
     BoxKeys,
-    Detections,
+    Predicted,
     find_answer,
     read_detections,
 )
@@ -95,6 +96,11 @@ class DetectionTask(RuleTask):
     strip: bool = True
     """Whether white space around the text is dropped before its layout is checked."""
 
+    @cached_property
+    def gold_rows(self) -> Floats:
+        """The right boxes as an array, made once per task."""
+        return rows(self.boxes)
+
     @model_validator(mode="after")
     def _refuse_too_many(self) -> Self:
         if self.matching == "optimal" and len(self.boxes) > MOST_OPTIMAL:
@@ -119,44 +125,44 @@ class Detection:
         answer = find_answer(text, AnswerPlace(task.block, task.one_line, task.untagged))
         keys = BoxKeys(task.box_key, task.confidence_key if task.confidence == "required" else None)
         found = None if answer is None else read_detections(answer, keys)
-        if found is None or (task.matching == "optimal" and len(found.boxes) > MOST_OPTIMAL):
+        if found is None or (task.matching == "optimal" and len(found) > MOST_OPTIMAL):
             return Scored(_terms(task, 0.0, 0.0, layout), answered=False, message="no list of boxes in the answer")
-        if len(found.boxes) == 0:
+        if not found:
             value = float(not task.boxes and task.no_objects == "one")
             return Scored(_terms(task, value, value, layout), message="" if value else "the answer names no box")
         return _compare(task, found, layout)
 
 
-def _compare(task: DetectionTask, found: Detections, layout: float) -> Scored:
+def _compare(task: DetectionTask, found: Sequence[Predicted], layout: float) -> Scored:
     if task.duplicates == "drop":
         found = _distinct(found)
-    order = np.argsort(-found.confidences, kind="stable")
-    ious = iou_matrix(found.boxes[order], rows(task.boxes), task.empty_union)
+    found = sorted(found, key=lambda one: -one.confidence)
+    ious = iou_matrix(rows([one.box for one in found]), task.gold_rows, task.empty_union)
     match = match_greedily if task.matching == "confidence" else match_optimally
-    taken = match(ious, task.threshold, inclusive=task.threshold_rule == "at_least")
+    taken = match(ious, task.threshold, inclusive=task.threshold_rule == "at_least").tolist()
     count, gold = len(taken), len(task.boxes)
     divisor = {"larger": max(count, gold), "predictions": count, "gold": max(gold, 1)}[task.divisor]
-    value = min(1.0, float(taken.sum()) / divisor)
-    confidence = _confidence(found.confidences[order], taken > 0, task.out_of_range)
-    message = f"{np.count_nonzero(taken)} of {count} predicted boxes match one of {gold}"
+    value = min(1.0, math.fsum(taken) / divisor)
+    parts = [_confidence(one.confidence, iou > 0, task.out_of_range) for one, iou in zip(found, taken, strict=True)]
+    confidence = min(1.0, max(0.0, math.fsum(parts) / count))
+    message = f"{sum(iou > 0 for iou in taken)} of {count} predicted boxes match one of {gold}"
     return Scored(_terms(task, value, confidence, layout), message=message)
 
 
-def _confidence(given: Floats, matched: np.ndarray[tuple[int], np.dtype[np.bool_]], out_of_range: str) -> float:
-    if out_of_range == "clip":
-        given = given.clip(0.0, 1.0)
-    parts = np.where(matched, given, 1.0 - given)
-    if out_of_range == "refuse":
-        parts[(given < 0.0) | (given > 1.0)] = 0.0
-    return float(parts.mean().clip(0.0, 1.0))
+def _confidence(given: float, matched: bool, out_of_range: str) -> float:
+    if not 0.0 <= given <= 1.0:
+        if out_of_range == "refuse":
+            return 0.0
+        if out_of_range == "clip":
+            given = min(1.0, max(0.0, given))
+    return given if matched else 1.0 - given
 
 
-def _distinct(found: Detections) -> Detections:
-    first: dict[tuple[float, ...], int] = {}
-    for index, box in enumerate(map(tuple, found.boxes.tolist())):
-        first.setdefault(box, index)
-    kept = list(first.values())
-    return Detections(found.boxes[kept], found.confidences[kept])
+def _distinct(found: Sequence[Predicted]) -> Sequence[Predicted]:
+    first: dict[tuple[float, ...], Predicted] = {}
+    for one in found:
+        first.setdefault(one.box, one)
+    return list(first.values())
 
 
 def _layout(task: DetectionTask, text: str) -> bool:

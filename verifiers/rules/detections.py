@@ -6,12 +6,9 @@ cut at its last `},` and closed, single quotes made double, JSON. Liuziyu77/Visu
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, assert_never
-
-import numpy as np
+from typing import Literal, NamedTuple, assert_never
 
 from assay.verifiers.rules.blocks import blocks
-from assay.verifiers.rules.boxes import Floats, rows
 from assay.verifiers.rules.coordinates import number, numbers
 from assay.verifiers.rules.literal import read_json
 
@@ -41,12 +38,11 @@ class BoxKeys:
     confidence: str | None
 
 
-@dataclass(frozen=True)
-class Detections:
-    """Boxes of shape (n, 4) with their confidences, in the order of the text."""
+class Predicted(NamedTuple):
+    """A predicted box, four numbers, with its confidence."""
 
-    boxes: Floats
-    confidences: Floats
+    box: tuple[float, ...]
+    confidence: float
 
 
 def find_answer(text: str, place: AnswerPlace) -> str | None:
@@ -71,8 +67,8 @@ def find_answer(text: str, place: AnswerPlace) -> str | None:
             assert_never(place.untagged)
 
 
-def read_detections(answer: str, keys: BoxKeys) -> Detections | None:
-    """Return the detections of an answer, none of them for `[]` and `No Objects`; None if it is malformed.
+def read_detections(answer: str, keys: BoxKeys) -> list[Predicted] | None:
+    """Return the detections of an answer in its order, none for `[]` and `No Objects`; None if it is malformed.
 
     One entry without four plain numbers, or without a confidence where it is asked for, spoils the whole list.
     """
@@ -80,7 +76,7 @@ def read_detections(answer: str, keys: BoxKeys) -> Detections | None:
         return None
     joined = answer.strip().replace("[[", "[").replace("]]", "]").replace("\n", "").partition(f"</{_TAG}>")[0]
     if joined[:16].strip().removesuffix(".").casefold() in _NONE:
-        return _detections([], [])
+        return []
     if not joined.endswith("]"):
         joined = joined.rsplit("},", 1)[0] + "}]"
     try:
@@ -109,21 +105,15 @@ def _one_line_blocks(text: str) -> Iterator[str]:
             at = end + len(closing)
 
 
-def _check(entries: object, keys: BoxKeys) -> Detections | None:
+def _check(entries: object, keys: BoxKeys) -> list[Predicted] | None:
     if not isinstance(entries, list):
         return None
-    boxes: list[tuple[float, ...]] = []
-    confidences: list[float] = []
+    found: list[Predicted] = []
     for entry in entries:
         if not isinstance(entry, dict) or (box := numbers(entry.get(keys.box), 4)) is None:
             return None
         confidence = 1.0 if keys.confidence is None else number(entry.get(keys.confidence))
         if confidence is None:
             return None
-        boxes.append(box)
-        confidences.append(confidence)
-    return _detections(boxes, confidences)
-
-
-def _detections(boxes: list[tuple[float, ...]], confidences: list[float]) -> Detections:
-    return Detections(rows(boxes), np.asarray(confidences, dtype=np.float64))
+        found.append(Predicted(box, confidence))
+    return found

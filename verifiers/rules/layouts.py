@@ -6,6 +6,7 @@ in linear time. Values are what the released functions return; `hardened_` names
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 THINK_ANSWER = ("think", "answer")
@@ -30,11 +31,16 @@ def blocks_in_order(text: str, tags: Sequence[str]) -> bool:
     at = len(opening)
     for tag, following in pairwise(tags):
         # The earliest turn leaves the most room for what follows it.
-        turn = re.compile(rf"</{re.escape(tag)}>\s*<{re.escape(following)}>").search(text, at)
+        turn = _turn(tag, following).search(text, at)
         if turn is None:
             return False
         at = turn.end()
     return text.endswith(closing) and at <= len(text) - len(closing)
+
+
+@lru_cache(maxsize=256)
+def _turn(tag: str, following: str) -> re.Pattern[str]:
+    return re.compile(rf"</{re.escape(tag)}>\s*<{re.escape(following)}>")
 
 
 def hardened_blocks_in_order(text: str, tags: Sequence[str]) -> bool:

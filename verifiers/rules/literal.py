@@ -12,6 +12,13 @@ MOST_CHARACTERS = 20_000
 _UNKNOWN_ESCAPE = re.compile(r"\\([^\n\\'\"abfnrtv0-7xNuU])")
 
 
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse)
+
+
 def read_literal(text: str) -> Any:
     """Return the value of a JSON document or a Python literal. Raises ValueError if it is neither, or too long."""
     try:
@@ -23,7 +30,7 @@ def read_literal(text: str) -> Any:
 def read_json(text: str) -> Any:
     """Return the value of a JSON document; NaN and infinities are refused. Raises ValueError."""
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return _JSON.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -39,7 +46,3 @@ def read_python(text: str) -> Any:
         return ast.literal_eval(_UNKNOWN_ESCAPE.sub(r"\\\\\1", text.strip()))  # the same value, without a warning
     except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"not a literal: {type(error).__name__}") from error
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
