@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any  # Any: expectations are JSON values
 
-from assay.cli.conformity.judging import Judged
+from assay.cli.conformity.judging import INVALID_REQUEST, Judged
 from assay.outcomes import Outcome
 
 _HOLDS: Mapping[str, Callable[[Judged, Any], bool]] = {
@@ -14,6 +14,7 @@ _HOLDS: Mapping[str, Callable[[Judged, Any], bool]] = {
     "not_full_credit": lambda judged, wanted: not wanted or judged.outcome != Outcome.PASSED,
     "finite": lambda judged, wanted: not wanted or (judged.reward is not None and math.isfinite(judged.reward)),
     "no_nan": lambda judged, wanted: not wanted or judged.reward is None or not math.isnan(judged.reward),
+    "error": lambda judged, wanted: not wanted or judged.outcome in (INVALID_REQUEST, Outcome.TASK_ERROR),
     "status": lambda judged, wanted: wanted != "unscorable_gold" or judged.outcome == Outcome.TASK_ERROR,
     # The tests of the tree look for calls that would; what a run did not do cannot be seen in its verdict.
     "never_execute_model_text": lambda _judged, _wanted: True,

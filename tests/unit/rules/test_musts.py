@@ -16,6 +16,7 @@ FAILED = Judged("failed", 0.1, run_s=2.0, handed_back='{"usage": {"memory_mb": 1
         ({"finish_within_s": 2, "max_memory_mib": 100, "not_full_credit": True, "finite": True}, FAILED),
         ({"no_nan": True, "status": "unscorable_gold"}, Judged("task_error", None)),
         ({"never_execute_model_text": True}, FAILED),
+        ({"error": True}, Judged("invalid_request", None)),
     ],
 )
 def test_what_holds_is_silent(must: dict[str, Any], judged: Judged) -> None:
@@ -31,6 +32,7 @@ def test_what_holds_is_silent(must: dict[str, Any], judged: Judged) -> None:
         ({"not_full_credit": True}, Judged("passed", 1.0)),
         ({"finite": True}, Judged("task_error", None)),
         ({"status": "unscorable_gold"}, FAILED),
+        ({"error": True}, FAILED),
         ({"no_such_demand": True}, FAILED),
     ],
 )
