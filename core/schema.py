@@ -183,6 +183,8 @@ class Verdict(BaseModel):
     exit_code: int | None = None
     usage: Usage = Usage()
     flags: tuple[str, ...] = ()
+    versions: Mapping[str, str] = Field(default_factory=dict)
+    """Libraries that it depends on, for the `versions` of its result."""
     standing: Standing | None = None
     """What the second pass over the attempt's group needs, where the task has group terms."""
 

@@ -15,7 +15,10 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "bare": _STANDARD,
     "numeric": (*_STANDARD, "numpy", "numpy.testing"),
     "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
+    "digits": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.digits_program"),
+    "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
 }
+_WITHOUT_TESTS = frozenset({"digits", "math"})
 _ORACLES = ("assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program")
 
 NAMES = tuple(_FLAVOURS)
@@ -24,4 +27,5 @@ NAMES = tuple(_FLAVOURS)
 
 def modules_of(role: Role, flavour: str) -> tuple[str, ...]:
     """Return what the warm interpreter of that role and flavour imports."""
-    return (*_FLAVOURS[flavour], *(_ORACLES if role is Role.ORACLE else ()))
+    oracles = _ORACLES if role is Role.ORACLE and flavour not in _WITHOUT_TESTS else ()
+    return (*_FLAVOURS[flavour], *oracles)

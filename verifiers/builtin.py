@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from assay.verifiers.composite.verifier import CompositeVerifier
 from assay.verifiers.interface import Verifier
+from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.classification import Classification
@@ -18,8 +19,8 @@ from assay.verifiers.rules.json_schema import JsonSchema
 from assay.verifiers.rules.knights_knaves import KnightsKnaves
 from assay.verifiers.rules.length import Length
 from assay.verifiers.rules.multiple_choice import MultipleChoice
-from assay.verifiers.rules.reasoning_gym import ReasoningGymVerifier
 from assay.verifiers.rules.plan import Plan
+from assay.verifiers.rules.reasoning_gym import ReasoningGymVerifier
 from assay.verifiers.rules.regex import Regex
 from assay.verifiers.rules.repetition import Repetition
 from assay.verifiers.rules.rule import Rule, RuleVerifier
@@ -56,7 +57,9 @@ _RULES: tuple[Rule, ...] = (
 
 def default_registry() -> Registry:
     """Return a registry of all built-in verifiers; whoever assembles a process calls it once."""
-    return with_composite([PythonVerifier(), RunVerifier(), ReasoningGymVerifier(), *map(RuleVerifier, _RULES)])
+    return with_composite(
+        [PythonVerifier(), RunVerifier(), MathVerifier(), ReasoningGymVerifier(), *map(RuleVerifier, _RULES)]
+    )
 
 
 def with_composite(verifiers: Iterable[Verifier]) -> Registry:

@@ -65,4 +65,5 @@ def versions(task: TaskBase, evaluation: Evaluation) -> Mapping[str, str]:
         "assay": __version__,
         "python": platform.python_version(),
         **evaluation.origin,
+        **evaluation.verdict.versions,
     }

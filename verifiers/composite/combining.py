@@ -92,6 +92,7 @@ def merge(ended: Sequence[Ended], outcome: Outcome) -> Verdict:
         exit_code=ran.exit_code if ran else None,
         usage=usage,
         flags=tuple(dict.fromkeys(flag for one in ended for flag in one.verdict.flags)),
+        versions={name: version for one in ended for name, version in one.verdict.versions.items()},
     )
 
 

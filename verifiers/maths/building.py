@@ -1,0 +1,109 @@
+"""Building nodes and looking into them."""
+
+from fractions import Fraction
+
+from assay.verifiers.maths.nodes import (
+    Addition,
+    Bound,
+    Call,
+    Combined,
+    Function,
+    Grid,
+    Multiplication,
+    Node,
+    Number,
+    Operator,
+    Power,
+    Ratio,
+    Relation,
+    Scalar,
+    Sequence,
+    Span,
+    Symbol,
+)
+
+ZERO = Number(Fraction(0))
+ONE = Number(Fraction(1))
+MINUS_ONE = Number(Fraction(-1))
+
+
+def add(*terms: Node) -> Node:
+    """Return the sum, flat."""
+    flat: list[Node] = []
+    for term in terms:
+        flat.extend(term.terms if isinstance(term, Addition) else (term,))
+    return flat[0] if len(flat) == 1 else Addition(tuple(flat))
+
+
+def multiply(*factors: Node) -> Node:
+    """Return the product, flat."""
+    flat: list[Node] = []
+    for factor in factors:
+        flat.extend(factor.factors if isinstance(factor, Multiplication) else (factor,))
+    return flat[0] if len(flat) == 1 else Multiplication(tuple(flat))
+
+
+def negate(node: Node) -> Node:
+    """Return the node with its sign changed."""
+    if isinstance(node, Number):
+        return Number(-node.value, node.decimals)
+    return multiply(MINUS_ONE, node)
+
+
+def invert(node: Node) -> Node:
+    """Return 1 divided by the node."""
+    return Power(node, MINUS_ONE)
+
+
+def subtract(left: Node, right: Node) -> Node:
+    """Return left minus right."""
+    return add(left, negate(right))
+
+
+def number(value: int | Fraction) -> Number:
+    """Return an exact number."""
+    return Number(Fraction(value))
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return what a node is made of, in order."""
+    match node:
+        case Addition(parts) | Multiplication(parts) | Sequence(parts) | Relation(parts) | Ratio(parts):
+            return parts
+        case Call(_, parts):
+            return parts
+        case Power(base, exponent):
+            return (base, exponent)
+        case Span(low, high) | Combined(_, low, high):
+            return (low, high)
+        case Bound(_, _, body, low, high):
+            return tuple(part for part in (body, low, high) if part is not None)
+        case Grid(rows):
+            return tuple(cell for row in rows for cell in row)
+        case _:
+            return ()
+
+
+def is_scalar(node: Node) -> bool:
+    """Whether it has one value: neither itself nor any part of it is a structure or words."""
+    return isinstance(node, Scalar) and all(map(is_scalar, children(node)))
+
+
+def symbols_of(node: Node) -> frozenset[str]:
+    """Return the names of all free symbols."""
+    if isinstance(node, Symbol):
+        return frozenset((node.name,))
+    found: frozenset[str] = frozenset().union(*map(symbols_of, children(node)))
+    if isinstance(node, Bound) and node.operator is not Operator.DERIVATIVE:
+        return found - {node.variable}
+    return found
+
+
+def contains(node: Node, wanted: type[Node] | Function) -> bool:
+    """Whether a node of that type, or a call of that function, stands anywhere in it."""
+    if isinstance(wanted, Function):
+        if isinstance(node, Call) and node.function is wanted:
+            return True
+    elif isinstance(node, wanted):
+        return True
+    return any(contains(part, wanted) for part in children(node))
