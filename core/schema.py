@@ -63,16 +63,21 @@ class TaskBase(Wire):
     """Fields every task has, whatever its verifier."""
 
     id: str = Field(min_length=1, max_length=512)
+    """Names the task; attempts refer to it."""
     verifier: str = "python"
+    """Who judges it; decides which other fields there are."""
     limits: Limits = Limits()
+    """What an attempt may use; tasks that run nothing take none."""
     gold: str | None = Field(None, validation_alias=AliasChoices("gold", "canonical_solution"))
     """A completion known to be right; run once per task content and remembered. If it fails: `task_error`."""
     requires: tuple[str, ...] = ()
     """Modules a worker must have before it may take the task."""
     scoring: Scoring = Scoring.SHARE
+    """How tests become a reward, where there are tests."""
     pass_threshold: float | None = None
     """Reward at or above which the outcome is `passed`; default: full marks."""
     metadata: dict[str, Any] = Field(default_factory=dict)
+    """The caller's own; handed back with every result."""
 
     def runs_something(self) -> bool:
         """Whether judging it starts processes, which `limits` bound."""

@@ -14,6 +14,7 @@ from assay.service.bodies import Kind, media_kind, parse_object, walk, walk_line
 from assay.service.intake_http import BodyReader
 from assay.service.parts import Parts
 from assay.service.task_stats import read_stats
+from assay.verifiers.described import described_schema
 from assay.verifiers.interface import Verifier
 
 
@@ -93,6 +94,6 @@ def _read_tasks(data: bytes, kind: Kind, draft: Draft) -> None:
 
 
 def _describe(verifier: Verifier) -> Mapping[str, Any]:
-    schema = verifier.task_model.model_json_schema()
+    schema = described_schema(verifier.task_model)
     example = next(iter(schema.pop("examples", ())), None)
     return {"name": verifier.name, "version": verifier.version, "schema": schema, "example": example}

@@ -33,15 +33,20 @@ class OracleMode(StrEnum):
     """Where the tests run."""
 
     AUTO = "auto"
+    """In a process of their own, unless they show that they need to share the completion's."""
     SPLIT = "split"
+    """In a process of their own."""
     SHARED = "shared"
+    """In the completion's process; the result has the flag `shared_oracle`."""
 
 
 class FenceRule(StrEnum):
     """Whether a completion must put its code in a fenced block."""
 
     OPTIONAL = "optional"
+    """Bare code is read too."""
     REQUIRED = "required"
+    """Without a fenced block there is no answer."""
 
 
 def _check_dotted(text: str) -> str:
@@ -63,10 +68,15 @@ class PythonCase(Wire):
     """One case of a `calls` task (`args`, `kwargs`, `expected`) or of a `stdio` task (`stdin`, `stdout`)."""
 
     args: list[Any] | None = None
+    """Positional arguments of the call."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Named arguments of the call."""
     expected: Any = None
+    """What the call must return."""
     stdin: str | None = Field(None, validation_alias=AliasChoices("stdin", "input"))
+    """What the program reads."""
     stdout: str | None = Field(None, validation_alias=AliasChoices("stdout", "output"))
+    """What the program must write, as `compare` compares it."""
 
     @property
     def is_stdio(self) -> bool:
@@ -75,7 +85,13 @@ class PythonCase(Wire):
 
 
 class PythonTask(TaskBase):
-    """A Python function, class or program to write, with the tests that judge it."""
+    """A Python function, class or program to write: reward = tests that pass / tests, or as `scoring` says.
+
+    One of `tests`, `test_code`, `cases` and `test_file` holds the tests. They run in a process that the completion
+    cannot reach; what crosses and how, and the rules of extraction, are told in docs/python-verifier.md.
+    Sources of the styles: HumanEval, arXiv 2107.03374 (`check`); MBPP, arXiv 2108.07732 (asserts); APPS, arXiv
+    2105.09938 (stdin and stdout); huggingface/open-r1@1416fa0 rewards.py (`fence: required`).
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"id": "add", "entry_point": "add", "tests": ["add(1, 2) == 3"]}]}
@@ -91,9 +107,13 @@ class PythonTask(TaskBase):
     style: Style | None = None
     """Default: told by which of the fields below is given."""
     tests: tuple[str, ...] | None = None
+    """Expressions that must be true, or statements that must not raise; one test each."""
     test_code: str | None = None
+    """Python source that defines `check(candidate)`; one test."""
     cases: tuple[PythonCase, ...] | None = None
+    """Calls with the values they must return, or inputs with the outputs they must lead to; one test each."""
     test_file: str | None = None
+    """A pytest file that imports `module`; as many tests as pytest collects."""
     module: Dotted = "solution"
     """The name under which tests import the completion."""
     compare: ComparisonText | None = None
@@ -101,11 +121,13 @@ class PythonTask(TaskBase):
     checker: str | None = None
     """Python source of `check(stdin, expected, output)` for stdin/stdout problems with several right answers."""
     oracle: OracleMode = OracleMode.AUTO
+    """Where the tests run."""
     weights: tuple[float, ...] = ()
     """One per test, for `scoring: weighted`."""
     forbid: tuple[Dotted, ...] = ()
     """Modules and names whose use in the completion is a `violation`."""
     fence: FenceRule = FenceRule.OPTIONAL
+    """Whether the code must stand in a fenced block."""
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

@@ -17,16 +17,24 @@ from assay.verifiers.surroundings import surroundings_for
 
 
 class RunTask(TaskBase):
-    """A program to run: reward 1 for exit code 0 and, where `stdout` is given, that output."""
+    """A program to run: reward 1 for exit code 0 and, where `stdout` is given, that output; else 0.
+
+    Source of the rule: the exit status of a process (POSIX.1-2017, 2.8.2).
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": "hello", "verifier": "run", "stdout": "hello\n"}]})
 
     verifier: Literal["run"] = "run"
     stdin: str = ""
+    """What the program reads."""
     stdout: str | None = None
+    """What it must write; default: anything."""
     compare: ComparisonText = "trailing_whitespace"
+    """How output is compared: exact, trailing_whitespace, tokens, lines_unordered or float(TOL)."""
     forbid: tuple[Dotted, ...] = ()
+    """Modules and names whose use in the completion is a `violation`."""
     fence: FenceRule = FenceRule.OPTIONAL
+    """Whether the code must stand in a fenced block."""
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

@@ -1,32 +1,24 @@
 """Group terms as a task names them, and what one completion shows for each."""
 
 import hashlib
-from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, assert_never
 
 from pydantic import Field
 
 from assay.schema import Wire
 from assay.standing import GroupKind, Showing
-from assay.verifiers.rules.blocks import last_block
+from assay.verifiers.rules.answers.extraction import Source, read
+from assay.verifiers.rules.answers.minerva import minerva
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Factor = Annotated[float, Field(allow_inf_nan=False, ge=-1e9, le=1e9)]
 
-_SHOWN = 200  # characters of an answer that are kept as they are; longer ones are compared by their hash
-
-
-class AnswerSource(StrEnum):
-    """Which text of a completion is its answer, where answers of a group are compared."""
-
-    TAG = "tag"
-    """The last `<answer>` block."""
-    TEXT = "text"
-    """The whole completion."""
+_LONGEST = 1000  # characters of an answer that are kept and normalised; longer ones are compared by their hash
 
 
 class _GroupTermBase(Wire):
     name: Name
+    """What the term is called in `terms` and `weights`."""
     weight: Factor = 1.0
     """Factor of the term in the reward."""
     gate: Name | None = None
@@ -37,28 +29,39 @@ class RelativeLength(_GroupTermBase):
     """0.5 - (length - shortest) / (longest - shortest); at most 0 for a wrong attempt, 0 if all are equally long."""
 
     kind: Literal["relative_length"]
+    """Kimi's length reward."""
     right: Name | None = None
     """The term that says whether the attempt is right; default: those that decide the outcome."""
     unit: Literal["characters", "words"] = "characters"
     """What is counted."""
 
 
-class Majority(_GroupTermBase):
+class _Answered(_GroupTermBase):
+    answer: Source = Source.TAG
+    """Where the answer stands: as `extract` of `exact_match`."""
+    tag: Name = "answer"
+    """The tag that holds the answer, for `tag` and `after_tag`."""
+    normalise: Literal["text", "exact", "minerva"] = "text"
+    """How answers are compared. `text`: case folded, with white space as single blanks; `exact`: trimmed; `minerva`:
+    as Minerva's strings. Answers of more than 1,000 characters are compared to the letter."""
+
+
+class Majority(_Answered):
     """1 for the answer that most attempts of the group give, else 0; no answer is no vote."""
 
     kind: Literal["majority"]
-    answer: AnswerSource = AnswerSource.TAG
-    """Where the answer stands. Answers are compared trimmed, with white space as single blanks, and case folded."""
+    """The majority's answer."""
     quorum: int = Field(2, ge=1)
     """Votes that the majority must have: with fewer nobody earns anything."""
 
 
-class Duplicates(_GroupTermBase):
+class Duplicates(_Answered):
     """The share of the group's other attempts that give the same answer; usually weighed below 0."""
 
     kind: Literal["duplicates"]
-    answer: AnswerSource = AnswerSource.TEXT
-    """What is compared, in the same way as votes are."""
+    """Repeated answers."""
+    answer: Source = Source.WHOLE
+    """What is compared: as `extract` of `exact_match`."""
 
 
 GroupTerm = Annotated[RelativeLength | Majority | Duplicates, Field(discriminator="kind")]
@@ -71,15 +74,23 @@ def show(term: RelativeLength | Majority | Duplicates, completion: str, *, decid
         case RelativeLength(unit=unit):
             length = len(completion) if unit == "characters" else len(completion.split())
             return showing.model_copy(update={"length": length})
-        case Majority(answer=source, quorum=quorum):
-            return showing.model_copy(update={"answer": _answer(completion, source), "quorum": quorum})
-        case Duplicates(answer=source):
-            return showing.model_copy(update={"answer": _answer(completion, source)})
+        case Majority(quorum=quorum):
+            return showing.model_copy(update={"answer": _answer(term, completion), "quorum": quorum})
+        case Duplicates():
+            return showing.model_copy(update={"answer": _answer(term, completion)})
 
 
-def _answer(completion: str, source: AnswerSource) -> str | None:
-    found = completion if source is AnswerSource.TEXT else last_block(completion, "answer")
-    answer = " ".join((found or "").split()).casefold()
-    if len(answer) <= _SHOWN:
-        return answer or None
-    return "sha256:" + hashlib.sha256(answer.encode("utf-8", "surrogatepass")).hexdigest()
+def _answer(term: Majority | Duplicates, completion: str) -> str | None:
+    """Return what is compared, or None where there is no answer."""
+    found = (read(completion, term.answer, term.tag) or "").strip()
+    if len(found) > _LONGEST:
+        return "sha256:" + hashlib.sha256(found.encode("utf-8", "surrogatepass")).hexdigest()
+    match term.normalise:
+        case "text":
+            return " ".join(found.split()).casefold() or None
+        case "exact":
+            return found or None
+        case "minerva":
+            return minerva(found) or None
+        case _:
+            assert_never(term.normalise)

@@ -15,7 +15,7 @@ from assay.verifiers.composite.group_terms import Factor, GroupTerm, Name
 from assay.verifiers.composite.profiles import PROFILES
 from assay.verifiers.composite.templates import fill
 from assay.verifiers.registry import Registry
-from assay.verifiers.rules.rule import Profile, ProfiledTask, RuleVerifier
+from assay.verifiers.rules.rule import Profile, ProfiledTask, Termed
 
 _MOST_GIVEN = 3
 _LARGEST_WEIGHT = 1e9
@@ -236,13 +236,14 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
         )
     document = {**spec.task, **given, "id": task.id, "verifier": spec.verifier}
     typed = registry.parse_task(document, path=f"{path}.task")
-    return typed.model_copy(update={"limits": task.limits}) if typed.runs_something() else typed
+    has_limits = "limits" in task.model_fields_set and typed.runs_something()
+    return typed.model_copy(update={"limits": task.limits}) if has_limits else typed
 
 
 def _full_marks(spec: Part, task: TaskBase, registry: Registry, path: str) -> float:
     """Return the most that a raw term can be; refuse one that the part's verdict will not have."""
     verifier = registry.get(spec.verifier)
-    terms = verifier.rule.terms(task) if isinstance(verifier, RuleVerifier) else ()
+    terms = verifier.terms(task) if isinstance(verifier, Termed) else ()
     known = {term.name: term.high for term in terms}
     if spec.term not in known:
         raise InvalidRequest(

@@ -1,6 +1,7 @@
 """The verifier `reasoning_gym`: the scorer of the library of that name, where it is installed."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal  # Any: an entry is the library's own, and goes to it as it is
 
 from pydantic import ConfigDict, Field, field_validator
@@ -80,6 +81,11 @@ class ReasoningGymVerifier:
     name = "reasoning_gym"
     version = "1"
     task_model = ReasoningGymTask
+
+    def terms(self, task: ReasoningGymTask) -> Sequence[Term]:
+        """Return the one term, score."""
+        del task
+        return _TERMS
 
     def judge(self, task: ReasoningGymTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault where the entry cannot be scored, InfraFault without the library."""

@@ -20,7 +20,7 @@ class RegexTask(RuleTask):
 
     The syntax is RE2's: no look-around and no back references, and in return the time is linear in the text. A text
     whose length times the size of the compiled pattern exceeds 10^8 is not searched: that pattern does not hold.
-    Needs the package extra `text`; tasks are refused without.
+    Needs the package extra `text`; tasks are refused without. Source of the syntax: google/re2, wiki/Syntax.
     """
 
     model_config = ConfigDict(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self  # Any: a rule's task model is its own
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable  # Any: a rule's task model is its own
 
 from pydantic import Field, model_validator
 
@@ -116,6 +116,15 @@ class Rule(Protocol):
         ...
 
 
+@runtime_checkable
+class Termed(Protocol):
+    """A verifier that tells its terms: all rules do, and some that run something."""
+
+    def terms(self, task: Any) -> Sequence[Term]:
+        """Return the terms that a task of it is judged by, each with its range."""
+        ...
+
+
 @dataclass(frozen=True)
 class RuleVerifier:
     """A rule as a verifier."""
@@ -129,6 +138,10 @@ class RuleVerifier:
         object.__setattr__(self, "name", self.rule.name)
         object.__setattr__(self, "version", self.rule.version)
         object.__setattr__(self, "task_model", self.rule.task_model)
+
+    def terms(self, task: Any) -> Sequence[Term]:
+        """Return the terms that a task of it is judged by, each with its range."""
+        return self.rule.terms(task)
 
     def judge(self, task: Any, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault where the task is at fault."""

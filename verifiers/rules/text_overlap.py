@@ -36,7 +36,7 @@ class TextOverlapTask(RuleTask):
     Of several references ROUGE takes the nearest, BLEU takes all. Texts are cut at 20,000 characters; ROUGE-L, whose
     time grows with the product of both lengths, reads the first `most_tokens` tokens of each text. A text that was cut
     has the flag `cut`. The values are those of the libraries rouge-score (no stemming) and sacrebleu.
-    ROUGE: Lin 2004. BLEU: Papineni et al. 2002; Post 2018, arXiv 1804.08771. Overlap with a reference is no
+    Sources: ROUGE: Lin 2004. BLEU: Papineni et al. 2002; Post 2018, arXiv 1804.08771. Overlap with a reference is no
     judgement of meaning: copying a reference's frequent words earns something.
     Needs the package extra `text`; tasks are refused without.
     """

@@ -1,0 +1,28 @@
+"""Worked examples of the reference that need a jail: each is paid in full, as the page says."""
+
+import pytest
+
+from assay.outcomes import Outcome
+from assay.sandboxes.pool import Pool
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.reference import example_of
+from assay.verifiers.requirements import missing_modules
+from assay.verifiers.worked_examples import WORKED
+
+pytestmark = pytest.mark.jail
+
+REGISTRY = default_registry()
+TASKS = {name: REGISTRY.parse_task(example_of(REGISTRY.get(name))) for name in REGISTRY.names}
+
+
+@pytest.mark.parametrize("name", [name for name, task in TASKS.items() if task.runs_something()])
+def test_the_worked_example_passes(pool: Pool, name: str) -> None:
+    """The outcome is `passed`, the reward 1."""
+    missing = missing_modules(TASKS[name].requires)
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+
+    with pool.slot() as slot:
+        verdict = REGISTRY.get(name).judge(TASKS[name], WORKED[name], slot)
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.PASSED, 1.0), verdict.message

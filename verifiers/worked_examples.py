@@ -1,0 +1,36 @@
+"""For each verifier a completion that passes the example of its task schema: the reference shows it, a test runs it."""
+
+from collections.abc import Mapping
+
+_THOUGHT = "<think>Let me look.</think>"
+
+WORKED: Mapping[str, str] = {
+    "classification": "<think>Golden fur, floppy ears.</think><answer>golden retriever</answer>",
+    "composite": "<think>Small, brown, tail up.</think><answer>wren</answer>",
+    "countdown": "<think>8 times 3 is 24.</think><answer>(8 + 5) * 3</answer>",
+    "detection": f'{_THOUGHT}<answer>[{{"Position": [10, 10, 50, 50], "Confidence": 1}}]</answer>',
+    "exact_match": "<think>The capital of France.</think><answer>Paris</answer>",
+    "format": "<think>\nLet me look.\n</think>\n<answer>\n42\n</answer>",
+    "grounded_qa": f"{_THOUGHT}<answer>B</answer><glue>[(4.0, 10.0)]</glue>",
+    "gui": f"{_THOUGHT}<answer>[{{'action': 'click', 'point': [140, 220], 'input_text': 'no input text'}}]</answer>",
+    "instructions": "The fog lifts over the harbour.",
+    "json_schema": '{"age": 42}',
+    "knights_knaves": f"{_THOUGHT}<answer>Ann is a knight. Bob is a knave.</answer>",
+    "length": "",
+    "math": "<think>Half of one.</think>The answer is \\boxed{0.5}.",
+    "multiple_choice": f"{_THOUGHT}<answer>B</answer>",
+    "plan": 'model_id = [0, 2]\nsubtasks = ["Solve it.", "Check it."]\naccess_list = [[], [0]]',
+    "python": "def add(a, b):\n    return a + b",
+    "reasoning_gym": "<answer>3</answer>",
+    "regex": "It was on 2026-02-29.",
+    "repetition": "No three words occur twice here.",
+    "run": 'print("hello")',
+    "sudoku": "<answer>\n1234\n4321\n2143\n3412\n</answer>",
+    "temporal": f"{_THOUGHT}<answer>4 to 9</answer>",
+    "text_overlap": "The cat sat on the mat.",
+    "tool_call": (
+        "<think>I need the weather.</think>\n<tool_call>\n"
+        '{"name": "weather", "parameters": {"city": "Oslo", "days": 3}}\n</tool_call>'
+    ),
+    "tracking": f"{_THOUGHT}<answer>[[0, 0, 20, 20], [10, 0, 30, 20]]</answer>",
+}
