@@ -54,6 +54,10 @@ def _instructions(task: Document) -> Document:
     return {"verifier": "instructions", "profile": "open-instruct/code", "checks": given}
 
 
+def _unchanged(verifier: str) -> FamilyMapping:
+    return FamilyMapping(lambda task: {"verifier": verifier, **task})
+
+
 _SCALE = {"scores": [-1, 1]}
 _KINDS: Mapping[str, Check] = {
     "gsm8k_hash": FamilyMapping(
@@ -132,5 +136,8 @@ FAMILIES: Mapping[str, Check] = {
         _plan, profiles={"parse_only": {"profile": "conductor/paper"}}, hardened={"profile": "conductor/hardened"}
     ),
     "instruction_checks": _check_instructions,
+    "json_schema": _unchanged("json_schema"),
+    "regex": _unchanged("regex"),
+    "text_overlap": _unchanged("text_overlap"),
 }
 """By the name of the family."""

@@ -4,7 +4,7 @@ import re
 from enum import StrEnum
 from typing import assert_never
 
-from assay.verifiers.rules.answers.quantity import value
+from assay.verifiers.rules.answers.quantity import is_number
 from assay.verifiers.rules.blocks import blocks
 
 _HASH_NUMBER = re.compile(r"#### (-?[0-9.,]+)")
@@ -117,7 +117,7 @@ def well_formed(text: str, tags: tuple[str, ...]) -> bool:
 
 def _without_prose(line: str) -> str:
     """Return the number that the line begins with, unless the whole line is one, or a second number is offered."""
-    begun = None if value(line).number is not None else _BEGUN.match(line)
+    begun = None if is_number(line) else _BEGUN.match(line)
     return begun.group(1) if begun else line
 
 

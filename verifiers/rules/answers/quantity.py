@@ -39,6 +39,11 @@ def value(answer: str) -> Value:
     return Value(_text(answer), number, unit)
 
 
+def is_number(answer: str) -> bool:
+    """Whether the answer is a number, with or without a unit."""
+    return _quantity(answer)[0] is not None
+
+
 def _quantity(answer: str) -> tuple[Fraction | None, str]:
     """Return the number that the answer is, and its unit in singular or ""; None if it is anything else."""
     if len(answer) > MOST_CHARACTERS:

@@ -227,13 +227,7 @@ class Quotation(Check):
 
 def headers(text: str, splitter: str) -> int:
     """Return how often the splitter, in any case, stands before a number, with at most one blank between."""
-    lower, sought = text.lower(), splitter.lower()
-    count, at = 0, 0
-    while (start := lower.find(sought, at)) >= 0:
-        number = _NUMBER.match(lower, start + len(sought))
-        count += number is not None
-        at = number.end() if number else start + 1
-    return count
+    return len(re.findall(re.escape(splitter.lower()) + r"\s?\d+", text.lower()))
 
 
 def highlights(text: str) -> int:
@@ -244,8 +238,6 @@ def highlights(text: str) -> int:
 def _has_more(text: str, marker: str) -> bool:
     return text.startswith(marker) and len(text.strip()) > len(marker)
 
-
-_NUMBER = re.compile(r"\s?\d+")
 
 LayoutCheck = Annotated[
     ParagraphCount | Paragraphs | Postscript | Placeholders | BulletPoints | Title | HighlightedSections | Sections

@@ -51,19 +51,11 @@ def capital_words(text: str, *, ascii_only: bool) -> int:
 
 def spans(text: str, opening: str, closing: str) -> list[str]:
     """Return what stands between each opening mark and the next closing one on its line."""
-    found = []
-    at = 0
-    while (start := text.find(opening, at)) >= 0:
-        inside = start + len(opening)
-        line_end = text.find("\n", inside)
-        end = text.find(closing, inside, len(text) if line_end < 0 else line_end)
-        if end >= 0:
-            found.append(text[inside:end])
-            at = end + len(closing)
-        elif line_end >= 0:
-            at = line_end
-        else:
-            break
+    pattern = re.compile(f"{re.escape(opening)}(.*?){re.escape(closing)}")
+    found: list[str] = []
+    for line in text.split("\n"):
+        if (end := line.rfind(closing)) >= 0:  # so that whatever is opened is closed, and nothing is searched twice
+            found += pattern.findall(line, 0, end + len(closing))
     return found
 
 

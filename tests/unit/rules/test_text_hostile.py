@@ -1,0 +1,123 @@
+"""Hostile completions against every rule for texts: sound verdicts, in linear time, and nothing is run."""
+
+import math
+import random
+import time
+from typing import Any
+
+import pytest
+from text_attempts import REGISTRY
+
+from assay.sandboxes.fakes import FakeSlot
+from assay.schema import TaskBase, Verdict
+from assay.verifiers.rules.answers.extraction import Source
+
+MEGABYTE = 1_000_000
+BOUND_S = 1.0  # of processor time, for a megabyte; what is quadratic takes minutes
+CALLS = [{"name": "f", "parameters": {"a": 1, "b": [1, {"c": "x"}]}}, {"name": "g"}]
+RECURSIVE = {"anyOf": [{"items": {"$ref": "#"}, "minItems": 2}, {"items": {"$ref": "#"}}, {"type": "object"}]}
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "verify_keywords": {"keyword_list": ["a", "a a b", "\n"]}, "verify_keyword_frequency": {"word": "a", "N": 3},
+    "validate_forbidden_words": {"forbidden_words": ["x y", "<<"]}, "validate_title": {},
+    "verify_letter_frequency": {"letter": "a", "N": 3}, "validate_response_language": {"language": "hi"},
+    "verify_paragraph_count": {"N": 3}, "validate_word_constraint": {"N": 3, "quantifier": "around"},
+    "verify_sentence_constraint": {"N": 3, "quantifier": "around"}, "verify_postscript": {"postscript_marker": "P.S."},
+    "validate_paragraphs": {"N": 3, "first_word": "a", "i": 2}, "validate_placeholders": {"N": 3},
+    "verify_bullet_points": {"N": 3}, "validate_choice": {"options": ["a", "a a", "-"]},
+    "validate_highlighted_sections": {"N": 3}, "validate_sections": {"N": 3, "section_splitter": "aa"},
+    "validate_json_format": {}, "validate_repeat_prompt": {"original_prompt": "a" * 1000},
+    "validate_two_responses": {}, "validate_uppercase": {}, "validate_lowercase": {},
+    "validate_end": {"end_phrase": "a"},
+    "validate_frequency_capital_words": {"N": 3, "quantifier": "around"}, "validate_quotation": {},
+    "validate_no_commas": {}, "length_constraints:number_paragraphs": {"num_paragraphs": 2},
+    "detectable_content:postscript": {"postscript_marker": "P.P.S"}, "combination:two_responses": {},
+    "detectable_format:number_bullet_lists": {"num_bullets": 2}, "detectable_format:json_format": {},
+    "length_constraints:nth_paragraph_first_word": {"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "a"},
+    "change_case:capital_word_frequency": {"capital_frequency": 2, "capital_relation": "at least"},
+}  # fmt: skip
+CHECKS = [{"check": check, **arguments} for check, arguments in ARGUMENTS.items()]
+TASKS: list[dict[str, Any]] = [
+    *(
+        {"verifier": "exact_match", "answers": ["18", "a"], "extract": source, "normalise": normalise}
+        for source, normalise in zip(Source, ["words", "squad", "minerva", "exact", "value"] * 2, strict=False)
+    ),
+    {"verifier": "exact_match", "answers": "18", "profile": "verl-gsm8k/hardened"},
+    {"verifier": "exact_match", "answers": "18", "profile": "verl-math-dapo/hardened"},
+    {"verifier": "exact_match", "answers": "a", "profile": "verl-search-r1/code", "layout": "pairs", "tags": ["b"]},
+    {"verifier": "tool_call", "calls": CALLS},
+    {"verifier": "tool_call", "calls": CALLS, "profile": "toolrl/code"},
+    {"verifier": "plan", "pool_size": 3, "chain_correct": True},
+    {"verifier": "regex", "patterns": ["^(a+)+$", "(a|aa)*b", "[ab]{0,30}c"], "forbidden": ["(x+x+)+y"]},
+    {"verifier": "json_schema", "json_schema": RECURSIVE, "expected": [[]]},
+    {"verifier": "json_schema", "json_schema": RECURSIVE, "extract": "fence"},
+    {"verifier": "text_overlap", "references": "a b c " * 300, "metrics": ["rouge1", "rouge2", "rougeL", "bleu"]},
+]  # fmt: skip
+INSTRUCTIONS = [
+    {"verifier": "instructions", "checks": [check], "reading": how}
+    for check in CHECKS
+    for how in ("released", "strict")
+]
+RANGES = {"exact_match": (-1, 2), "tool_call": (-3, 4), "json_schema": (0, 2)}
+PARSED = [REGISTRY.parse_task({"id": "t", **fields}) for fields in (*TASKS, *INSTRUCTIONS)]
+
+UNITS = [
+    "<answer>", "</answer>", "<answer>a</answer>", "<tool_call>", "</tool_call>\n", '{"name": "f", "parameters": {}}\n',
+    "#### ", "#### 1", "####", "1,", "1.", ".", "-1 ", "Answer:", "Answer: ", "\\boxed{", "{", "}", "{}", "\\text{",
+    "$", "=1", "frac1", "sqrt", "a", "a ", "A. ", ". ", "a\n\n", "a-", "- ", "* ", "*", "* * *\n", "******", "***", "[",
+    "]", "[]", "[\n", "[[],", "(", '"', "'", '"a",', "<<", ">>", "<<>>", "aa1 ", "P.", "p. ", "P. P. S", "model_id = [",
+    "model_id", "access_list=[", "subtasks=['", "```\n", "```", "\\", "\ufdfa", "\u0130", "\u0915\u093e ", "\ud83d",
+    "\x00", "the ", " ", "\n", "\t", ",", "&", "-\n", "e.g. ", 'a." ', "1e9", "1/", "\u0663",
+    "__import__('os').getpid()",
+]  # fmt: skip
+FRAMES = [
+    "{}", "<answer>{}</answer>", "<think>t</think>\n<tool_call>\n{}\n</tool_call>", "Answer: {}", "#### {}",
+    "model_id = [{}]\nsubtasks = ['a']\naccess_list = [[]]", "```json\n{}\n```", "[{}]", "<think>{}",
+]  # fmt: skip
+
+
+def judged(task: TaskBase, text: str) -> Verdict:
+    """One verdict."""
+    return REGISTRY.get(task.verifier).judge(task, text, FakeSlot())
+
+
+def is_sound(task: TaskBase, verdict: Verdict) -> bool:
+    """Whether all numbers are finite, and the reward within its range."""
+    low, high = RANGES.get(task.verifier, (0, 1))
+    finite = all(map(math.isfinite, verdict.terms.values()))
+    return finite and verdict.reward is not None and low <= verdict.reward <= high
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=ascii)
+def test_a_megabyte_of_anything_takes_no_time(unit: str) -> None:
+    """Every rule is linear in the completion, in whichever place the repetition stands."""
+    filling = (unit * (MEGABYTE // len(unit) + 1))[:MEGABYTE]
+    place = UNITS.index(unit)
+    text = FRAMES[place % len(FRAMES)].replace("{}", filling)
+    for task in PARSED[place % 3 :: 3]:
+        started = time.process_time()
+        verdict = judged(task, text)
+
+        assert time.process_time() - started < BOUND_S, task
+        assert is_sound(task, verdict)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mixtures_of_fragments_get_a_sound_verdict(seed: int) -> None:
+    """Tags, brackets, numbers and text in any order raise nothing, and no term is infinite."""
+    chance = random.Random(seed)
+    for _ in range(60):
+        text = chance.choice(FRAMES).replace("{}", "".join(chance.choices(UNITS, k=chance.randrange(1, 12))))
+        for task in PARSED:
+            assert is_sound(task, judged(task, text)), (task, text)
+
+
+@pytest.mark.parametrize(
+    "value", ["1e999", "-1e999", "NaN", "9" * 4301, "9" * 400, "0x" + "f" * 9000, "1e308", "1/0", "1e-999", "[" * 2000]
+)
+def test_absurd_values_get_a_sound_verdict(value: str) -> None:
+    """In every place that takes one."""
+    call = f'<tool_call>\n{{"name": "f", "parameters": {{"a": {value}}}}}\n</tool_call>'
+    plan = f"model_id = [{value}]\nsubtasks = ['a']\naccess_list = [[{value}]]"
+    for text in (value, f"#### {value}", f"Answer: {value}", f"\\boxed{{{value}}}", call, plan, f"[{value}]"):
+        for task in PARSED:
+            assert is_sound(task, judged(task, text)), (task, text[:50])
