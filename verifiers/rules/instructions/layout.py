@@ -136,13 +136,20 @@ class HighlightedSections(Check):
 
 
 class Sections(Check):
-    """At least N headers: the splitter in any case and a number, such as `Section 1`."""
+    """Exactly N pieces between splitters, the first one aside if it is empty.
+
+    Strictly: at least N headers such as `Section 1`, the splitter in any case.
+    """
 
     check: Literal["validate_sections"]
     N: Amount
     section_splitter: Annotated[str, Field(min_length=1, max_length=100)]
 
     def is_met(self, text: str) -> bool:
+        """By splitting: what stands before the first splitter is a section too."""
+        return text.count(self.section_splitter) + 1 - text.startswith(self.section_splitter) == self.N
+
+    def is_met_strictly(self, text: str) -> bool:
         """By counting headers."""
         return headers(text, self.section_splitter) >= self.N
 
