@@ -87,6 +87,13 @@ def is_sound(task: TaskBase, verdict: Verdict) -> bool:
     return finite and verdict.reward is not None and low <= verdict.reward <= high
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _libraries_are_loaded() -> None:
+    """The first task of some rules loads a library, which takes longer than judging."""
+    for task in PARSED:
+        judged(task, "a")
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
 def test_a_megabyte_of_anything_takes_no_time(unit: str) -> None:
     """Every rule is linear in the completion, in whichever place the repetition stands."""
