@@ -141,6 +141,8 @@ class ExactMatchTask(RuleTask):
             raise ValueError("layout and tags belong together: give both or neither")
         if not -1e6 <= self.scores[0] < self.scores[1] <= 1e6:
             raise ValueError("scores must rise, and be finite")
+        if self.most_tags is not None and not self.scores[0] <= 0 < self.scores[1]:
+            raise ValueError("most_tags quarters the second of `scores`: it must be positive, and the first one not")
         if self.extract is not Source.TAG and (self.least_blocks > 1 or self.block is not Block.LAST):
             raise ValueError("block and least_blocks mean nothing here: extract is not `tag`")
         return self

@@ -200,7 +200,7 @@ def test_an_answer_of_twenty_thousand_characters_is_wrong() -> None:
     [
         {"answers": []}, {"answers": [""]}, {"layout": "pairs"}, {"tags": ["a"]}, {"scores": [1, 0]},
         {"scores": [0, float("inf")]}, {"extract": "box", "block": "first"}, {"tag": "a b"}, {"tag": "<a>"},
-        {"extract": "somewhere"}, {"window": 0}, {"answers": ["a" * 20_001]},
+        {"extract": "somewhere"}, {"most_tags": 10, "scores": [0.5, 1]}, {"window": 0}, {"answers": ["a" * 20_001]},
     ],
 )  # fmt: skip
 def test_tasks_that_contradict_themselves_are_refused(fields: dict[str, Any]) -> None:
