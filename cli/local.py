@@ -11,7 +11,7 @@ from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
 from assay.maxima import check_maxima
 from assay.sandboxes.nowhere import NoPool
-from assay.schema import Attempt, BatchOptions, Result, TaskBase, Timing, check_equal
+from assay.schema import Attempt, BatchOptions, Result, TaskBase, check_equal
 from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken, Evaluator
 from assay.verifiers.groups import Judged, Waiting, complete
@@ -47,15 +47,11 @@ class Scorer:
 
         Those with group terms wait until their group is complete.
         """
-        started = time.monotonic()
         groups = Waiting(Counter(job.group for job in jobs))
         seq = 0
         with closing(self._judge_all(jobs, options)) as results:
             for judged in results:
-                run_s = judged.result.timing.run_s
-                queued_s = round(max(0.0, time.monotonic() - started - run_s), 6)
-                timing = {"timing": Timing(queued_s=queued_s, run_s=run_s)}
-                for result in groups.take(replace(judged, result=judged.result.model_copy(update=timing))):
+                for result in groups.take(judged):
                     seq += 1
                     yield result.model_copy(update={"seq": seq})
 
@@ -64,23 +60,25 @@ class Scorer:
 
         Never raises for what the completion or the task does.
         """
-        (result,) = complete([self._judge(job, options, token)])
+        (result,) = complete([self._judge(job, options, time.monotonic(), token)])
         return result
 
-    def _judge(self, job: Job, options: BatchOptions, token: CancelToken | None = None) -> Judged:
+    def _judge(self, job: Job, options: BatchOptions, since: float, token: CancelToken | None = None) -> Judged:
+        place = replace(job.place, queued_s=time.monotonic() - since)
         evaluation = self.evaluator.evaluate(job.task, job.attempt.completion, token)
-        result = build_result(job.place, job.task, job.attempt, evaluation, options)
+        result = build_result(place, job.task, job.attempt, evaluation, options)
         return Judged(result, evaluation.verdict.standing)
 
     def _judge_all(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Judged, None, None]:
         """Judge what runs something in threads, and the rest here meanwhile: a thread costs more than most rules."""
         running = [job for job in jobs if job.task.runs_something()]
         tokens = [CancelToken() for _ in running]
+        since = time.monotonic()
         with ThreadPoolExecutor(self.threads) as threads:
             pairs = zip(running, tokens, strict=True)
-            futures = [threads.submit(self._judge, job, options, token) for job, token in pairs]
+            futures = [threads.submit(self._judge, job, options, since, token) for job, token in pairs]
             try:
-                yield from (self._judge(job, options) for job in jobs if not job.task.runs_something())
+                yield from (self._judge(job, options, since) for job in jobs if not job.task.runs_something())
                 yield from (future.result() for future in as_completed(futures))
             finally:
                 threads.shutdown(wait=False, cancel_futures=True)
