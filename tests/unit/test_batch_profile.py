@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping, Set
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.cli.commands import run
 from assay.cli.inputs import Batch
 from assay.cli.local import build_jobs
 from assay.errors import InvalidRequest
@@ -122,3 +124,18 @@ def test_files_scored_here_get_it_too() -> None:
     assert job.task.content_hash() == WITH
     with pytest.raises(InvalidRequest, match=r"tasks\.jsonl\[0\]\.profile"):
         build_jobs(REGISTRY, Batch((ECHO,), (attempt("e"),), tasks_name="tasks.jsonl"), Settings(), PROFILE)
+
+
+def test_the_command_line_passes_it_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`assay score --profile` judges tasks that name no preset under this one."""
+    tasks, attempts = tmp_path / "tasks.json", tmp_path / "attempts.json"
+    tasks.write_text(json.dumps(RULE), encoding="ascii")
+    attempts.write_text(json.dumps({"task_id": "r", "completion": "<answer>cat.</answer>"}), encoding="ascii")
+
+    assert run(["score", str(tasks), str(attempts)]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert run(["score", str(tasks), str(attempts), "--profile", PROFILE]) == 0
+    preset = json.loads(capsys.readouterr().out)
+
+    assert (plain["reward"], preset["reward"]) == (1.0, 0.0)
+    assert run(["score", str(tasks), str(attempts), "--profile", "nobody/paper"]) == 2
