@@ -25,7 +25,7 @@ from assay.verifiers.worked_examples import WORKED
 
 REGISTRY = default_registry()
 MEGABYTE = 1_000_000
-BOUND_S = 1.0  # of processor time for a megabyte; a loaded machine needs a tenth of it, quadratic search minutes
+BOUND_S = 20  # of processor time for a megabyte; a loaded machine needs a tenth of it, quadratic search minutes
 SLACK = 1e-9
 
 BODIES = [

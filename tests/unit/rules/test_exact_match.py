@@ -4,9 +4,9 @@ import re
 from typing import Any
 
 import pytest
+from attempts import REGISTRY, judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_attempts import REGISTRY, judge
 
 from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome

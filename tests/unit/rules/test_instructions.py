@@ -4,9 +4,9 @@ import re
 from typing import Any, get_args
 
 import pytest
+from attempts import judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_attempts import judge
 
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome

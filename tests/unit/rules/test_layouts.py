@@ -209,7 +209,7 @@ def test_a_megabyte_takes_no_time(body: str) -> None:
             check.published(opening + body)
             check.hardened(opening + body)
 
-    assert time.process_time() - started < 4.0  # 64 readings; one quadratic search takes minutes
+    assert time.process_time() - started < 20  # 64 readings; one quadratic search takes minutes
 
 
 def test_any_number_of_blocks_can_be_asked_for() -> None:

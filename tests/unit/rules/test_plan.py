@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
+from attempts import judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_attempts import judge
 
 from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome

@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 import pytest
-from text_attempts import judge
+from attempts import judge
 
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome

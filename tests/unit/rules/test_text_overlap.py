@@ -4,13 +4,13 @@ import sys
 from typing import Any
 
 import pytest
+from attempts import judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
-from text_attempts import judge
 
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attempts import judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from text_attempts import judge
 
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome

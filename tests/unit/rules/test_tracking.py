@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from attempts import answer, is_sound, judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vision_attempts import answer, is_sound, judge
 
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome

@@ -1,4 +1,4 @@
-"""Attempts at tasks about pictures, clips and screens, judged as a service judges them."""
+"""Attempts at rules, judged as a service judges them."""
 
 import math
 from typing import Any
