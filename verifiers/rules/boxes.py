@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 from assay.verifiers.rules.coordinates import Coordinate
 
 Floats = NDArray[np.float64]
+_LEAST = 5e-324  # of all positive numbers: what has no area shares none, and 0 divided by this is 0
 EmptyUnion = Literal["zero", "one", "equal"]
 """What two boxes or sets without any extent are worth: 0, 1, or 1 only if they are the same."""
 
@@ -36,7 +37,7 @@ def iou(first: Floats, second: Floats, empty: EmptyUnion = "zero") -> Floats:
     """
     shared = _overlap(first, second)
     union = _area(first) + _area(second) - shared
-    value = np.divide(shared, union, out=np.zeros(shared.shape), where=union > 0)
+    value = shared / np.maximum(union, _LEAST)
     np.minimum(value, 1.0, out=value)  # rounding can exceed it by a bit
     if empty != "zero":
         hit = (first == second).all(axis=-1) if empty == "equal" else True
@@ -56,6 +57,12 @@ def match_greedily(ious: Floats, threshold: float, *, inclusive: bool) -> Floats
     exceeds the threshold (or reaches it, where `inclusive`). A value of 0 is never taken.
     """
     open_ = _above(ious, threshold, inclusive)
+    if open_.size == 0:
+        return np.zeros(len(ious))
+    taken = open_.max(axis=1)
+    wanted = open_.argmax(axis=1)[taken > 0].tolist()
+    if len(set(wanted)) == len(wanted):  # nobody wants what another has taken
+        return taken
     taken = np.zeros(len(ious))
     for row in np.flatnonzero(open_.any(axis=1)):
         column = int(open_[row].argmax())
