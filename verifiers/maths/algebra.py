@@ -45,7 +45,9 @@ def prove(gold: Node, answer: Node, tolerance: float) -> Finding:
 def can_simplify(node: Node) -> bool:
     """Do with one value what a proof does with two; whoever asks wants to know whether that ends."""
     try:
-        sympy.simplify(expression(node).doit())
+        simplified = sympy.simplify(expression(node).doit())
+        if not simplified.free_symbols:
+            simplified.evalf(_PRECISION)
     except _FAULTS:
         return False
     return True

@@ -40,6 +40,8 @@ def assigned(node: Node) -> Assigned | None:
     match node:
         case Relation(members, signs) if set(signs) == {Sign.EQUAL}:
             return _of_chain(members)
+        case Relation((Symbol() as name, value), (Sign.ABOUT,)):
+            return Assigned(name, value)
         case Relation((Symbol() as name, value), (Sign.MEMBER,)):
             return Assigned(name, value)
         case Sequence(items, Bracket.NONE, joint) if len(items) > 1:

@@ -59,7 +59,9 @@ def braces(cursor: Cursor) -> Node:
         infix = cursor.accept(Kind.OPERATOR, "choose", "over")
         if infix is not None:
             right = cursor.rules.item(cursor)
-            (left,) = listed.items
+            if len(listed.items) != 1:
+                raise Unreadable("a list stands where one value should")
+            left = listed.items[0]
             return Call(Function.BINOMIAL, (left, right)) if infix.text == "choose" else multiply(left, invert(right))
         return listed.items[0] if len(listed.items) == 1 else Sequence(listed.items, Bracket.CURLY)
 

@@ -84,6 +84,11 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def depth_of(node: Node) -> int:
+    """Return how many nodes stand inside one another at most."""
+    return 1 + max(map(depth_of, children(node)), default=0)
+
+
 def is_scalar(node: Node) -> bool:
     """Whether it has one value: neither itself nor any part of it is a structure or words."""
     return isinstance(node, Scalar) and all(map(is_scalar, children(node)))

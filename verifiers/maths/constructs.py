@@ -22,7 +22,7 @@ from assay.verifiers.maths.nodes import (
     Words,
 )
 from assay.verifiers.maths.raising import exponent
-from assay.verifiers.maths.tokens import Kind, Token, Unreadable
+from assay.verifiers.maths.tokens import Kind, Token, Unfamiliar, Unreadable
 
 _OPERATORS = {"sum": Operator.SUM, "prod": Operator.PRODUCT, "int": Operator.INTEGRAL, "lim": Operator.LIMIT}
 _ARROWS = frozenset({"vec", "overrightarrow"})
@@ -73,7 +73,7 @@ def _fraction(top: Node, bottom: Node) -> Node:
     if isinstance(top, Words) and isinstance(bottom, Words):
         return Words(f"{top.text}/{bottom.text}")
     if top == Symbol("d") or (isinstance(bottom, Multiplication) and bottom.factors[0] == Symbol("d")):
-        raise Unreadable("derivatives are not read")
+        raise Unfamiliar("derivatives are not read")
     return multiply(top, invert(bottom))
 
 
@@ -167,7 +167,7 @@ def _bound(cursor: Cursor, operator: Operator) -> Node:
             high = exponent(cursor)
     if operator is Operator.INTEGRAL:
         if low is None or high is None:
-            raise Unreadable("an integral without bounds has no value")
+            raise Unfamiliar("an integral without bounds has no value")
         return _integral(cursor, low, high)
     body = cursor.rules.product(cursor)
     if not isinstance(low, Relation) or not isinstance(low.members[0], Symbol | Constant):
@@ -202,7 +202,7 @@ def _integral(cursor: Cursor, low: Node, high: Node) -> Node:
         if variable:
             return Bound(Operator.INTEGRAL, variable, add(*terms), low, high)
         if not cursor.accept(Kind.OPERATOR, "+") and not cursor.sees(Kind.OPERATOR, "-"):
-            raise Unreadable("an integral does not say over what")
+            raise Unfamiliar("an integral does not say over what")
 
 
 def _differential(term: Node) -> tuple[str, Node]:

@@ -53,8 +53,10 @@ class Cursor:
         return self.tokens[self.at]
 
     def take(self) -> Token:
-        """Return the token to come and pass it."""
+        """Return the token to come and pass it. Raises Unreadable at the end."""
         token = self.tokens[self.at]
+        if token.kind is Kind.STOP:
+            raise Unreadable("it ends too early")
         self.at += 1
         return token
 
@@ -75,12 +77,17 @@ class Cursor:
 
     def inside(self, read: Callable[[], Result], *, in_set: bool = False, in_grid: bool = False) -> Result:
         """Read what is inside brackets, with a state of its own. Raises Unreadable beyond MOST_NESTED."""
+        outer = self.bars, self.in_set, self.in_grid
+        self.bars, self.in_set, self.in_grid = 0, in_set, in_grid
+        result = self.deeper(read)
+        self.bars, self.in_set, self.in_grid = outer
+        return result
+
+    def deeper(self, read: Callable[[], Result]) -> Result:
+        """Read what is nested. Raises Unreadable beyond MOST_NESTED."""
         if self._nested >= MOST_NESTED:
             raise Unreadable(f"nested more than {MOST_NESTED} deep")
-        outer = self.bars, self.in_set, self.in_grid
         self._nested += 1
-        self.bars, self.in_set, self.in_grid = 0, in_set, in_grid
         result = read()
         self._nested -= 1
-        self.bars, self.in_set, self.in_grid = outer
         return result

@@ -36,7 +36,7 @@ class Extraction(StrEnum):
     HASHES = "hashes"
     """The line after the last `####`."""
     ANSWER_LINE = "answer_line"
-    """The rest of the line after the last "answer:" or "answer is", in any case; of a box in it, the content."""
+    """The rest of the line after the last "answer:", "answer is", or "A:" at its start; of a box in it, the content."""
     LAST_FORMULA = "last_formula"
     """What stands between the last two dollar signs."""
     LAST_NUMBER = "last_number"
@@ -55,7 +55,7 @@ _EMPTY = re.compile(r"[\s.,;:!?()\[\]$_-]*|\\(?:ldots|dots|cdots|text\{\s*\})")
 _TOKEN = re.compile(
     r"\s*(-?[0-9][0-9,]*(?:\.[0-9]+)?|\\[A-Za-z]+(?:\[[0-9a-z]{1,3}\])?(?:\{[^{}]{0,200}\}){0,2}|[A-Za-z])"
 )
-_ANSWER = re.compile(r"answer[ \t*]{0,4}(?:is|:)[ \t*:]{0,6}", re.IGNORECASE)
+_ANSWER = re.compile(r"(?:answer[ \t*]{0,4}(?:is|:)|^A:)[ \t*:]{0,6}", re.IGNORECASE | re.MULTILINE)
 _NUMBER = re.compile(r"-?[$]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:/[0-9]+)?(?:\s?\\?%)?")
 _LONGEST_NUMBER = 300
 
@@ -168,7 +168,7 @@ def _box(text: str, at: int) -> _Box:
 
 
 def answer_line(text: str) -> str | None:
-    """Return the rest of the line after the last "answer:" or "answer is", or None."""
+    """Return the rest of the line after the last mark of an answer, or None."""
     last = None
     for last in _ANSWER.finditer(text):  # noqa: B007 - the last one is what is wanted
         pass

@@ -42,7 +42,7 @@ def call(function: Function, values: list[Value]) -> Value:
         case Function.LN:
             return _ln(values[0])
         case Function.LOG:
-            return _quotient(_ln(values[0]), _ln(values[1]))
+            return _quotient(_near(_ln(values[0])), _near(_ln(values[1])))
         case Function.ROOT:
             return _root(values[0], _near(values[1]))
         case Function.ABS:
@@ -94,10 +94,12 @@ def _smooth(function: Function, argument: Near) -> Near:
     return checked(value, off + abs(value) * 4 * EPSILON + 4e-16)
 
 
-def _ln(value: Value) -> Near:
+def _ln(value: Value) -> Value:
     if isinstance(value, Beyond):
-        if value.sign <= 0 or value.height:
-            raise Unknown("the logarithm of a value of that size")
+        if value.sign <= 0:
+            raise Unknown("the logarithm of a value whose sign is not known")
+        if value.height:
+            return Beyond(value.log, 1, value.height - 1)
         return Near(complex(value.log), abs(value.log) * 1e-12)
     size = abs(value.value)
     if size <= 4 * value.error:

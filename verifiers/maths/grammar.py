@@ -44,7 +44,8 @@ def parse(tokens: list[Token], log_base: Node) -> tuple[Listed, tuple[str, ...]]
     """Return the items that the tokens say, and the units beside them. Raises Unreadable."""
     cursor = Cursor(without_doubled_brackets(tokens), Rules(item, product, operand, atom), log_base)
     listed = read_list(cursor)
-    cursor.expect(Kind.STOP)
+    if not cursor.sees(Kind.STOP):
+        raise Unreadable(f"{cursor.next.text!r} stands where the end should")
     return listed, tuple(cursor.units)
 
 
@@ -215,7 +216,7 @@ def _scaled_grid(values: list[Node]) -> Node | None:
 
 def _factor(cursor: Cursor) -> Node:
     if cursor.accept(Kind.OPERATOR, "-"):
-        return negate(_factor(cursor))
+        return negate(cursor.deeper(lambda: _factor(cursor)))
     cursor.accept(Kind.OPERATOR, "+")
     return operand(cursor)
 

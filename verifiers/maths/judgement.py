@@ -10,7 +10,7 @@ from assay.verifiers.maths.comparison import DIFFERENT, Alternative, Alternative
 from assay.verifiers.maths.extraction import Extraction, extract
 from assay.verifiers.maths.nodes import Node, Number, Numeral, Words
 from assay.verifiers.maths.raising import numeral
-from assay.verifiers.maths.reading import MOST_CHARACTERS, Manner, Reading, manners, plain_manner, read, tidy
+from assay.verifiers.maths.reading import MOST_CHARACTERS, Manner, Reading, manners, plain_manner, read, tidy, words_of
 from assay.verifiers.maths.scalars import has_value
 from assay.verifiers.maths.symbolic import Questions, Said
 from assay.verifiers.maths.task import MathTask
@@ -36,6 +36,9 @@ class Gold:
     text: str = ""
     readings: tuple[tuple[Manner, Reading], ...] = ()
     choice: str | None = None
+    """Its letter, if it is one of multiple choice."""
+    words: str = ""
+    """What it says, if that is words."""
     fault: str = ""
     is_settled: bool = False
     """Whether the processes are known to be able to deal with it alone."""
@@ -59,8 +62,8 @@ def read_gold(task: MathTask, questions: Questions) -> Gold:
     choice = choice_of_gold(text)
     readings = tuple((manner, read(text, manner)) for manner in manners(text, task.style))
     known = tuple((manner, reading) for manner, reading in readings if reading.node is not None)
-    if not known and "\\" in text:
-        node = questions.read(text[:_MOST_FOREIGN]).node
+    if not known and readings[0][1].is_unfamiliar and len(text) <= _MOST_FOREIGN:
+        node = questions.read(text).node
         known = () if node is None else ((plain_manner(task.style), Reading(text, node)),)
     if not known:
         return Gold(text, fault=readings[0][1].fault)
@@ -69,7 +72,8 @@ def read_gold(task: MathTask, questions: Questions) -> Gold:
         return Gold(text, fault=f"{text[:80]!r} is prose; mark an answer in words as \\text{{...}}")
     if node is not None and not has_value(without_marks(node, percent_is_value=True)):
         return Gold(text, fault=f"{text[:80]!r} has no value")
-    return Gold(text, known, choice)
+    said = node.text if isinstance(node, Words) else ""
+    return Gold(text, known, choice, said)
 
 
 def _is_prose(text: str, node: Words) -> bool:
@@ -86,11 +90,13 @@ def judge_answer(task: MathTask, gold: Gold, text: str, questions: Questions) ->
         return Judgement(choice_of_answer(text) == gold.choice), gold
     if text == gold.text:
         return Judgement(True), gold
+    if gold.words:
+        return Judgement(words_of(text) == gold.words), gold
     if len(text) > MOST_CHARACTERS:
         return Judgement(False, f"it is longer than {MOST_CHARACTERS} characters"), gold
     readings = tuple((manner, read(text, manner)) for manner in manners(text, task.style))
     if all(reading.node is None for _, reading in readings):
-        if not _may_be_foreign(gold, text):
+        if not (readings[0][1].is_unfamiliar and _may_be_foreign(gold, text)):
             return Judgement(False, readings[0][1].fault), gold
         answer = questions.read(text)
         if answer.said is Said.EXHAUSTED:
@@ -106,7 +112,7 @@ def judge_answer(task: MathTask, gold: Gold, text: str, questions: Questions) ->
 
 def _may_be_foreign(gold: Gold, text: str) -> bool:
     values = (reading.node for _, reading in gold.readings)
-    return "\\" in text and len(text) <= _MOST_FOREIGN and any(map(_is_value, values))
+    return len(text) <= _MOST_FOREIGN and any(map(_is_value, values))
 
 
 def _is_value(node: Node | None) -> bool:
@@ -138,10 +144,7 @@ def _compare_readings(task: MathTask, gold: Node | None, answer: Node) -> Altern
         one, other = (without_marks(node, percent_is_value=percent_is_value) for node in (gold, answer))
         if task.base == "implied" and isinstance(one, Numeral):
             other = _in_base(other, one.base)
-        try:
-            found += matches(one, other, task.rules)
-        except RecursionError:
-            continue
+        found += matches(one, other, task.rules)
     return found
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from assay.verifiers.maths import vocabulary as words
 from assay.verifiers.maths.building import number
 from assay.verifiers.maths.nodes import Constant, KnownSet, Named, Node
-from assay.verifiers.maths.tokens import Kind, Token, Unreadable
+from assay.verifiers.maths.tokens import Kind, Token, Unfamiliar, Unreadable
 from assay.verifiers.maths.written_numbers import Style, scan_number
 
 _VALUE = frozenset({Kind.NUMBER, Kind.LETTER, Kind.CONSTANT, Kind.CLOSE, Kind.GROUP_END, Kind.UNIT})
@@ -159,7 +159,7 @@ class Lexer:
         elif name in words.GREEK or name == "dots":
             self._emit(Kind.LETTER, name, length)
         else:
-            raise Unreadable(f"the command \\{name} is not known")
+            raise Unfamiliar(f"the command \\{name} is not known")
 
     def _argument(self, at: int) -> tuple[str, int]:
         """Return the content of the group at `at`, and where it ends. Raises Unreadable if it does not."""
@@ -181,7 +181,7 @@ class Lexer:
             if inner not in words.KNOWN_SETS:
                 raise Unreadable(f"the set {inner!r} is not known")
             self._emit(Kind.KNOWN_SET, inner, end - self._at, KnownSet(words.KNOWN_SETS[inner]))
-        elif command in words.UPRIGHT and (inner in words.FUNCTIONS or (len(inner) == 1 and inner.isalpha())):
+        elif self._is_name(command, inner, end):
             self._at = end
             self._word(inner, 0, is_upright=True)
         elif not _WORDY.fullmatch(content):
@@ -190,6 +190,12 @@ class Lexer:
             self._phrase(inner, end)
         else:
             self._at, self._apart = end, True
+
+    def _is_name(self, command: str, inner: str, end: int) -> bool:
+        """Whether a group in another face is the name of a function or a variable."""
+        if command in words.UPRIGHT:
+            return inner in words.FUNCTIONS or (len(inner) == 1 and inner.isalpha())
+        return inner in words.FUNCTIONS and self._text.startswith("(", end)
 
     def _phrase(self, inner: str, end: int) -> None:
         """Emit words that were marked as such."""

@@ -167,10 +167,14 @@ def power(base: Value, exponent: Value) -> Value:
     return _tower(size, exponent)
 
 
-def _tower(base: Beyond, exponent: Beyond) -> Beyond:
+def _tower(base: Beyond, exponent: Beyond) -> Value:
     """Return a power whose exponent is beyond a double. Raises Unknown."""
-    if exponent.sign <= 0 or exponent.log < 0 or base.height or base.log < 1e-9:
+    if exponent.sign == 0 or exponent.log < 0 or base.height or abs(base.log) < 1e-9:
         raise Unknown("an exponent of that size")
+    if exponent.sign * base.log < 0:
+        return Near(0j, 1e-250)
+    if exponent.sign < 0:
+        raise Unknown("a small base with a large negative exponent")
     sign = 1 if base.sign > 0 else 0
     if exponent.height:
         return Beyond(exponent.log, sign, exponent.height + 1)

@@ -58,7 +58,7 @@ def unpack(data: Any) -> Node:
     left = [_MOST_NODES]
     try:
         return _unpack(data, left, _MOST_DEPTH)
-    except (TypeError, ValueError, IndexError, AttributeError) as error:
+    except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise BadPacking(f"no packed value: {error}") from error
 
 

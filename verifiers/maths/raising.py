@@ -21,6 +21,7 @@ from assay.verifiers.maths.nodes import (
 from assay.verifiers.maths.tokens import Kind, Unreadable
 
 _MOST_POSTFIXES = 20
+_ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _HIGHEST_BASE = 36
 
 
@@ -48,10 +49,12 @@ def postfixes(cursor: Cursor, node: Node) -> Node:
 def exponent(cursor: Cursor) -> Node:
     """Read an exponent: one token or group, with a sign, and raised in its turn."""
     if cursor.accept(Kind.OPERATOR, "-"):
-        return negate(exponent(cursor))
+        return negate(cursor.deeper(lambda: exponent(cursor)))
     cursor.accept(Kind.OPERATOR, "+")
     base = cursor.rules.atom(cursor)
-    return Power(base, exponent(cursor)) if cursor.accept(Kind.OPERATOR, "^") else base
+    if cursor.accept(Kind.OPERATOR, "^"):
+        return Power(base, cursor.deeper(lambda: exponent(cursor)))
+    return base
 
 
 def subscript(cursor: Cursor) -> str:
@@ -75,6 +78,9 @@ def _raised(cursor: Cursor, node: Node) -> Node:
     if isinstance(node, KnownSet):
         return _half_of(cursor, node)
     power = exponent(cursor)
+    if isinstance(power, Words) and power.text in _ORDINALS:
+        cursor.units.append(power.text)
+        return node
     if isinstance(node, Words):  # a unit, squared, is a unit
         return Words(f"{node.text}^{power.value}") if isinstance(power, Number) else node
     return Power(node, power)

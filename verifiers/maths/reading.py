@@ -5,26 +5,30 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from assay.verifiers.maths import vocabulary as words
-from assay.verifiers.maths.building import number
+from assay.verifiers.maths.building import depth_of, number
 from assay.verifiers.maths.characters import to_latex
 from assay.verifiers.maths.grammar import fold, parse
 from assay.verifiers.maths.lexing import Lexer
 from assay.verifiers.maths.nodes import Bracket, Constant, KnownSet, Named, Node, Number, Ratio, Sequence, Words
 from assay.verifiers.maths.raising import numeral
-from assay.verifiers.maths.tokens import Unreadable
+from assay.verifiers.maths.tokens import Unfamiliar, Unreadable
 from assay.verifiers.maths.written_numbers import Style, TooLong
 
 MOST_CHARACTERS = 4000
 """Longer answers are not read."""
 
+_DEEPEST = 100  # nodes inside one another: every walk over them is a recursion
+_TOO_DEEP = "it is nested too deeply"
 _CLOCK = re.compile(
     r"([0-9]{1,2}):([0-5][0-9])(?::([0-5][0-9]))?(?:\s|\\[, ])*(?:\\text\{)?\s*(?:([aApP])\.?[mM]\.?)?\s*\}?"
 )
 _HEXADECIMAL = re.compile(r"\(?([0-9A-Fa-f]+)\)?_\{?([0-9]{1,2})\}?")
 _TIMES_TEN = re.compile(r"(?<=[0-9])\s*[xX]\s*(?=10\s*\^)")
-_WRAPPED = ((r"\(", r"\)"), (r"\[", r"\]"), ("$$", "$$"), ("$", "$"), ("**", "**"), ("`", "`"))
+_WRAPPED = ((r"\(", r"\)"), (r"\[", r"\]"), ("$$", "$$"), ("$", "$"), ("`", "`"))
 _AMBIGUOUS_COMMA = re.compile(r"[0-9],[0-9]{3}(?![0-9])")
-_MATHEMATICS = re.compile(r"[0-9=<>+*/^_|]|\\(?:frac|sqrt|begin|left|cdot|times)")
+_MATHEMATICS = re.compile(r"[0-9=<>+*/^_|]")
+_MARKED = re.compile(r"\\(?:text|textbf|textit|textrm|mbox)\s*\{[^{}]*\}")
+_OF_WORDS = words.WRITTEN_OUT | words.UPRIGHT | words.SKIPPED
 _COMMANDS = re.compile(r"\\[A-Za-z]+|\\.")
 
 
@@ -47,6 +51,8 @@ class Reading:
     node: Node | None
     units: tuple[str, ...] = ()
     fault: str = ""
+    is_unfamiliar: bool = False
+    """Whether another grammar may know it."""
 
 
 def tidy(text: str) -> str:
@@ -54,7 +60,7 @@ def tidy(text: str) -> str:
     kept = to_latex(text[: MOST_CHARACTERS + 1]).strip()
     for _ in range(4):
         before = kept
-        kept = _without_full_stop(kept)
+        kept = _without_full_stop(kept).lstrip(" *")
         for start, end in _WRAPPED:
             inside = kept[len(start) : -len(end)]
             if (
@@ -66,13 +72,13 @@ def tidy(text: str) -> str:
                 kept = inside.strip()
         if kept == before:
             break
-    return kept
+    return kept if kept.strip("$ ") else ""
 
 
 def _without_full_stop(text: str) -> str:
-    """Strip punctuation off the end; a blank that a backslash keeps is punctuation too."""
-    kept = text.rstrip(" .,;:")
-    return kept if not kept.endswith("\\") or kept.endswith("\\\\") else kept[:-1].rstrip(" .,;:")
+    """Strip punctuation and emphasis off the end; a blank that a backslash keeps is punctuation too."""
+    kept = text.rstrip(" .,;:*")
+    return kept if not kept.endswith("\\") or kept.endswith("\\\\") else kept[:-1].rstrip(" .,;:*")
 
 
 def plain_manner(style: Style) -> Manner:
@@ -101,17 +107,24 @@ def read(text: str, manner: Manner) -> Reading:
     if special is not None:
         return Reading(text, special)
     try:
-        listed, units = parse(
-            Lexer(_in_usual_brackets(_TIMES_TEN.sub(r"\\times ", text)), manner.style).tokens(), manner.log_base
-        )
+        node, units = _parsed(text, manner)
     except (Unreadable, TooLong) as error:
         said = _as_words(text)
-        return Reading(text, said, fault="" if said else str(error))
+        return Reading(text, said, (), "" if said else str(error), isinstance(error, Unfamiliar))
     except RecursionError:
-        return Reading(text, None, fault="it is nested too deeply")
-    if len(listed.items) == 1:
-        return Reading(text, _phrase(listed.items[0]), units)
-    return Reading(text, Sequence(listed.items, Bracket.NONE, listed.joint), units)
+        return Reading(text, None, fault=_TOO_DEEP)
+    return Reading(text, _phrase(node), units)
+
+
+def _parsed(text: str, manner: Manner) -> tuple[Node, tuple[str, ...]]:
+    """Return what a text says, and the units in it. Raises Unreadable, TooLong, RecursionError."""
+    usual = _in_usual_brackets(_TIMES_TEN.sub(r"\\times ", text))
+    listed, units = parse(Lexer(usual, manner.style).tokens(), manner.log_base)
+    single = len(listed.items) == 1
+    node = listed.items[0] if single else Sequence(listed.items, Bracket.NONE, listed.joint)
+    if depth_of(node) > _DEEPEST:
+        raise Unreadable(_TOO_DEEP)
+    return node, units
 
 
 def _special(text: str) -> Node | None:
@@ -142,12 +155,20 @@ def _in_usual_brackets(text: str) -> str:
     return ("(" + inner[1:] if start else inner)[: -1 if end else None] + (")" if end else "")
 
 
-def _as_words(text: str) -> Words | None:
-    """Return the text as words where nothing in it is mathematics."""
-    if _MATHEMATICS.search(text):
-        return None
+def words_of(text: str) -> str:
+    """Return what a text says as words: folded, without commands, in its usual form."""
     folded = fold(_COMMANDS.sub(" ", text))
-    return Words(folded) if any(map(str.isalpha, folded)) else None
+    return words.SYNONYMS.get(folded, folded)
+
+
+def _as_words(text: str) -> Words | None:
+    """Return the text as words where nothing in it is mathematics, or all of it is marked as text."""
+    if not _MARKED.fullmatch(text):
+        plain = {name[1:] for name in _COMMANDS.findall(text)} <= _OF_WORDS
+        if _MATHEMATICS.search(text) or not plain:
+            return None
+    said = words_of(text)
+    return Words(said) if any(map(str.isalpha, said)) else None
 
 
 def _phrase(node: Node) -> Node:

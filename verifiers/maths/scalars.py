@@ -1,8 +1,8 @@
 """Are two values equal? What can be said in this process: exactly, as rational functions, or that they differ.
 
 What is left open goes to the symbolic process (`symbolic`). Decimals are compared with a tolerance that knows sizes:
-they agree if they differ by at most half a unit of the `decimals`-th place, and where that would leave fewer than
-three digits of the value, by at most the same share of the value itself. So 0.666667 is 2/3, but 2^-60 is not 2^-61.
+they agree if they differ by at most half a unit of the `decimals`-th place, and where the value has fewer than three
+digits up to there, by at most that share of the value itself. So 0.666667 is 2/3, but 2^-60 is not 2^-61.
 """
 
 import math
@@ -18,7 +18,7 @@ from assay.verifiers.maths.magnitudes import Near, Unknown, Value, differ
 from assay.verifiers.maths.nodes import Call, Constant, Function, Multiplication, Named, Node, Number
 from assay.verifiers.maths.residues import are_identical, digest_of
 
-_FEWEST_DIGITS = 1000  # a tolerance is at most that part of the value
+_FEWEST_DIGITS = 3
 _WHOLE = {"n": 8.0, "N": 8.0, "m": 5.0, "M": 5.0, "k": 2.0, "K": 2.0}  # usual names of integers, and the least tried
 _PROBES = 4
 
@@ -46,7 +46,7 @@ class Tolerance:
         if self.decimals is not None:
             places = max(self.decimals, gold_decimals or 0)
             half_unit = 0.5 * 10.0**-places
-            if half_unit * _FEWEST_DIGITS > abs(gold):
+            if abs(gold) < 10.0 ** (min(_FEWEST_DIGITS, places) - 1 - places):
                 half_unit *= abs(gold)
             allowed = max(allowed, half_unit)
         return allowed
@@ -86,8 +86,6 @@ def compare(gold: Node, answer: Node, tolerance: Tolerance, effort: Effort | Non
         return _compare_finite(gold, answer, tolerance, effort or Effort())
     except Undefined:
         return DIFFERENT
-    except RecursionError:
-        return Judged(Decision.OPEN, Pair(gold, answer))
 
 
 def _compare_finite(gold: Node, answer: Node, tolerance: Tolerance, effort: Effort) -> Judged:
@@ -181,10 +179,16 @@ def _told_apart(gold: Node, answer: Node, point: Mapping[str, complex]) -> Judge
         if point:
             return None
         raise
-    values = (gold_value, answer_value)
-    if point and len({value.is_real for value in values if isinstance(value, Near)}) > 1:
+    if _outside(gold, gold_value, answer_value) or _outside(answer, answer_value, gold_value):
         return None
     return DIFFERENT if differ(gold_value, answer_value) else None
+
+
+def _outside(node: Node, value: Value, other: Value) -> bool:
+    """Whether a function leaves the real numbers where the other side does not."""
+    if not isinstance(value, Near) or not isinstance(other, Near):
+        return False
+    return not value.is_real and other.is_real and bool(symbols_of(node))
 
 
 def points(gold: Node, answer: Node) -> Iterator[Mapping[str, complex]]:

@@ -13,6 +13,7 @@ from assay.verifiers.maths.nodes import (
     Sequence,
     Sign,
     Span,
+    Symbol,
     Words,
 )
 from assay.verifiers.maths.transform import signed
@@ -20,13 +21,25 @@ from assay.verifiers.maths.transform import signed
 
 def flattened(node: Node) -> Node:
     """Return a node without plus-minus: each of its answers is an item of its own; a list of one item is that item."""
+    if isinstance(node, Grid) and node.is_cases and len(node.rows[0]) == 1:  # a system of equations
+        node = Sequence(tuple(row[0] for row in node.rows), Bracket.NONE, Joint.AND)
     if isinstance(node, Sequence) and node.bracket in (Bracket.NONE, Bracket.CURLY):
-        items = tuple(part for item in node.items for part in signed(item))
+        said = [item for item in node.items if not _is_condition(item)] or node.items
+        items = tuple(part for item in said for part in signed(item))
         if len(items) == 1 and node.bracket is Bracket.NONE:
             return items[0]
         return Sequence(items, node.bracket, node.joint)
     both = signed(node)
     return both[0] if len(both) == 1 else Sequence(both, Bracket.NONE, Joint.OR)
+
+
+def _is_condition(node: Node) -> bool:
+    """Whether an item of a list only says that a symbol is a whole number."""
+    match node:
+        case Relation((Symbol(), KnownSet(Known.INTEGER | Known.NATURAL)), (Sign.MEMBER,)):
+            return True
+        case _:
+            return False
 
 
 def is_relation(node: Node) -> bool:

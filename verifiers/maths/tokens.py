@@ -45,3 +45,7 @@ class Token:
 
 class Unreadable(ValueError):
     """The text is not in the language of answers."""
+
+
+class Unfamiliar(Unreadable):
+    """The text may be good mathematics, in words that our grammar does not know."""

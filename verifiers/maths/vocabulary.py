@@ -101,14 +101,14 @@ TURNING = _words(
 )
 """Words beside a value that make another one of it."""
 UNITS = _words(
-    "mm cm dm km in ft yd mi inch inches foot feet yard yards mile miles meter meters metre metres centimeter "
-    "centimeters centimetre centimetres millimeter millimeters kilometer kilometers kilometre kilometres sq square "
-    "cubic cu unit units mg kg lb lbs oz gram grams kilogram kilograms pound pounds ounce ounces ton tons ml dl "
-    "liter liters litre litres gallon gallons sec secs second seconds min mins minute minutes hr hrs hour hours day "
-    "days week weeks month months year years mph kph kmh rpm hz khz mhz per dollar dollars usd cent cents euro "
-    "euros eur gbp rupee rupees yen rad radian radians sr mol moles joule joules newton newtons watt watts volt "
-    "volts amp amps ohm ohms pa kpa kj kw kwh ms ns cm2 cm3 m2 m3 km2 km3 mm2 mm3 ft2 ft3 in2 in3 people students "
-    "ways"
+    "st nd rd th mm cm dm km in ft yd mi inch inches foot feet yard yards mile miles meter meters metre metres "
+    "centimeter centimeters centimetre centimetres millimeter millimeters kilometer kilometers kilometre kilometres "
+    "sq square cubic cu unit units mg kg lb lbs oz gram grams kilogram kilograms pound pounds ounce ounces ton tons "
+    "ml dl liter liters litre litres gallon gallons sec secs second seconds min mins minute minutes hr hrs hour "
+    "hours day days week weeks month months year years mph kph kmh rpm hz khz mhz per dollar dollars usd cent cents "
+    "euro euros eur gbp rupee rupees yen rad radian radians sr mol moles joule joules newton newtons watt watts "
+    "volt volts amp amps ohm ohms pa kpa kj kw kwh ms ns cm2 cm3 m2 m3 km2 km3 mm2 mm3 ft2 ft3 in2 in3 people "
+    "students ways"
 )
 """Words that are units wherever they stand beside a value; other words are, at its end."""
 UNIT_LETTERS = frozenset("mgslhLNJWVAKCF")
