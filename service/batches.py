@@ -13,10 +13,10 @@ import msgpack
 from assay.errors import InvalidRequest, NotFound, QueueFull, TooLarge
 from assay.outcomes import Outcome
 from assay.service import keys
-from assay.service.admission import NewBatch
 from assay.service.chunks import Entry, Member, Terms, choose_size, cut, interleave, pack
 from assay.service.connection import Connection, Pipeline
 from assay.service.damage import lost_members, read_all
+from assay.service.draft import NewBatch
 from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
 from assay.service.recording import Offer, offer, read_answers, to_line, unjudged

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from starlette.requests import Request
 
-from assay.service.admission import Draft, NewBatch, read_batch
+from assay.service.admission import read_batch
 from assay.service.batches import Idempotency
 from assay.service.bodies import Kind, inflate, media_kind, read_raw
+from assay.service.draft import Draft, NewBatch
 from assay.service.parts import Parts
 
 _SMALL_BYTES = 64_000  # parsed at once: handing it to a thread would take longer

@@ -11,12 +11,12 @@ from pydantic import Field
 from assay.errors import InvalidRequest, NotFound, ServiceUnavailable, TooLarge
 from assay.schema import Wire
 from assay.service import spec
-from assay.service.admission import NewBatch
 from assay.service.answers import json_answer
 from assay.service.archive import Stored
 from assay.service.batches import Idempotency, by_groups_or_indexes
 from assay.service.bodies import parse_object
 from assay.service.chunks import Entry
+from assay.service.draft import NewBatch
 from assay.service.intake_http import BodyReader, idempotency_of
 from assay.service.parts import Parts
 from assay.service.results import Reader

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from assay.errors import InvalidRequest
 from assay.service import spec
-from assay.service.admission import Draft, Drafted
 from assay.service.answers import json_answer
 from assay.service.bodies import Kind, media_kind, parse_object, walk, walk_lines
+from assay.service.draft import Draft, Drafted
 from assay.service.intake_http import BodyReader
 from assay.service.parts import Parts
 from assay.service.task_stats import read_stats

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any  # Any: futures of two types wait side by side
 
 from assay.errors import AssayError
-from assay.service.admission import NewBatch
 from assay.service.batches import Batches, members_of, new_batch_id
+from assay.service.draft import NewBatch
 from assay.service.hub import Hub
 
 _TOGETHER = 256  # calls in one transaction

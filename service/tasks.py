@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from assay.service import keys, scripts
-from assay.service.admission import Drafted
 from assay.service.chunks import TaskRef, decompress, to_ref
 from assay.service.connection import Connection, Pipeline
+from assay.service.draft import Drafted
 from assay.service.recording import DOCUMENT_TTL_S
 
 _PER_COMMAND = 200  # documents held by one script call: long enough to be cheap, short enough not to block Redis

@@ -8,8 +8,8 @@ import httpx
 from batches import batch, echo_task, follow, order, submit
 
 from assay.service import keys
-from assay.service.admission import draft_task
 from assay.service.connection import Connection
+from assay.service.draft import draft_task
 from assay.service.fakes import FAKE, fake_registry
 from assay.service.serve import embedded
 from assay.settings import Settings

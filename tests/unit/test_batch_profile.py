@@ -11,9 +11,10 @@ from assay.cli.commands import run
 from assay.cli.inputs import Batch
 from assay.cli.local import build_jobs
 from assay.errors import InvalidRequest
-from assay.service.admission import Draft, NewBatch, draft_task, read_batch
+from assay.service.admission import read_batch
 from assay.service.bodies import Kind
 from assay.service.chunks import TaskRef, decompress
+from assay.service.draft import Draft, NewBatch, draft_task
 from assay.service.fakes import fake_registry
 from assay.settings import Settings
 

@@ -10,8 +10,9 @@ from assay.cli.local import build_jobs
 from assay.errors import InvalidRequest
 from assay.maxima import BOUNDED, check_maxima
 from assay.schema import Limits, TaskBase
-from assay.service.admission import Draft, read_batch
+from assay.service.admission import read_batch
 from assay.service.bodies import Kind
+from assay.service.draft import Draft
 from assay.service.fakes import fake_registry
 from assay.settings import Settings
 from assay.verifiers.builtin import default_registry

@@ -12,9 +12,10 @@ from assay.cli.local import build_jobs
 from assay.errors import InfraFault, InvalidRequest, QueueFull, Unauthorized
 from assay.outcomes import Outcome
 from assay.schema import Verdict
-from assay.service.admission import Draft, NewBatch, read_batch
+from assay.service.admission import read_batch
 from assay.service.bodies import Kind
 from assay.service.chunks import Entry, Member, TaskRef, Terms
+from assay.service.draft import Draft, NewBatch
 from assay.service.fakes import EchoTask, fake_registry
 from assay.service.problems import of_error
 from assay.service.recording import judged, unjudged
