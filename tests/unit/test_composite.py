@@ -227,7 +227,7 @@ def test_the_slot_is_cleared_between_parts_that_run() -> None:
         ({"terms": [CLASS], "limits": {"wall_s": 1}}, "tasks[3]", "no part runs anything"),
         ({"terms": [CLASS], "decides": ["x"]}, "tasks[3]", "decides names"),
         ({"terms": [CLASS], "weights": {"x": 1}}, "tasks[3]", "weights names"),
-        ({"terms": [CLASS], "weights": {"class": float("inf")}}, "tasks[3]", "weights"),
+        ({"terms": [CLASS], "weights": {"class": float("inf")}}, "tasks[3].weights.class", "finite"),
         ({"terms": [CLASS], "clip": [1, 0]}, "tasks[3]", "clip of the reward"),
         ({"terms": [CLASS], "scoring": "all"}, "tasks[3]", "weighted sum"),
         ({"terms": [CLASS], "parameters": {"a": 1}}, "tasks[3]", "go with a profile"),

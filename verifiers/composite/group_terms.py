@@ -9,9 +9,9 @@ from assay.schema import Wire
 from assay.standing import GroupKind, Showing
 from assay.verifiers.rules.answers.extraction import Source, read
 from assay.verifiers.rules.answers.minerva import minerva
+from assay.verifiers.rules.rule import Factor
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Factor = Annotated[float, Field(allow_inf_nan=False, ge=-1e9, le=1e9)]
 
 _LONGEST = 1000  # characters of an answer that are kept and normalised; longer ones are compared by their hash
 

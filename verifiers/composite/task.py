@@ -11,14 +11,13 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, model_valid
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
 from assay.schema import Scoring, TaskBase, Wire
-from assay.verifiers.composite.group_terms import Factor, GroupTerm, Name
+from assay.verifiers.composite.group_terms import GroupTerm, Name
 from assay.verifiers.composite.profiles import PROFILES
 from assay.verifiers.composite.templates import fill
 from assay.verifiers.registry import Registry
-from assay.verifiers.rules.rule import Profile, ProfiledTask, Termed
+from assay.verifiers.rules.rule import Factor, Profile, ProfiledTask, Termed
 
 _MOST_GIVEN = 3
-_LARGEST_WEIGHT = 1e9
 _OUTER_FIELDS = ("id", "verifier", "limits", "gold", "canonical_solution", "requires", "metadata")
 
 
@@ -94,7 +93,15 @@ class CompositeTask(ProfiledTask):
                     ],
                     "decides": ["class"],
                     "clip": [0, 1.5],
-                }
+                },
+                {"id": "sum", "verifier": "composite", "profile": "open-rs/code", "parameters": {"answer": "42"}},
+                {
+                    "id": "short",
+                    "verifier": "composite",
+                    "terms": [{"name": "accuracy", "verifier": "math", "task": {"answer": "42"}}],
+                    "group_terms": [{"kind": "relative_length", "name": "length", "weight": 0.5}],
+                },
+                {"id": "guess", "verifier": "composite", "group_terms": [{"kind": "majority", "name": "vote"}]},
             ]
         }
     )  # fmt: skip
@@ -195,8 +202,6 @@ def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[str]:
 
 
 def _numeric_faults(task: CompositeTask) -> Iterator[str]:
-    if not all(abs(weight) <= _LARGEST_WEIGHT for weight in task.weights.values()):
-        yield f"weights are numbers between -{_LARGEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}"
     for owner, bounds in (("the reward", task.clip), *((repr(part.name), part.clip) for part in task.terms)):
         if bounds is not None and bounds[0] > bounds[1]:
             yield f"clip of {owner}: the lowest value is above the highest"

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self, assert_never
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.errors import TaskFault
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Factor, Profile, RuleTask, Scored, Term
 
 _FIELDS = {
     "cosine": ("correct", "clamp", "min_wrong", "max_wrong", "min_correct", "max_correct"),
@@ -66,22 +66,20 @@ class LengthTask(RuleTask):
     """Whether the answer is right (`cosine`): the task says so, or a composite from the term that judged it."""
     clamp: bool = True
     """Whether lengths beyond `max_len` count as `max_len` (`cosine`)."""
-    min_wrong: float = Field(-1.0, allow_inf_nan=False)
+    min_wrong: Factor = -1.0
     """Value of the shortest wrong answer (`cosine`)."""
-    max_wrong: float = Field(-0.5, allow_inf_nan=False)
+    max_wrong: Factor = -0.5
     """Value of a wrong answer of the longest length (`cosine`)."""
-    min_correct: float = Field(0.5, allow_inf_nan=False)
+    min_correct: Factor = 0.5
     """Value of a right answer of the longest length (`cosine`)."""
-    max_correct: float = Field(1.0, allow_inf_nan=False)
+    max_correct: Factor = 1.0
     """Value of the shortest right answer (`cosine`)."""
     cache: int | None = Field(None, ge=0, le=_MOST)
     """The last part of `max_len` over which the penalty grows, in `unit` (`soft_overlong`)."""
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        for kind, fields in _FIELDS.items():
-            if kind != self.kind and (alien := self.model_fields_set.intersection(fields)):
-                raise ValueError(f"{', '.join(sorted(alien))}: only for kind {kind!r}, and this is {self.kind!r}")
+        self.refuse_fields_of_other_kinds(self.kind, _FIELDS)
         if self.unit == "tokens" and self.length is None:
             raise ValueError("unit 'tokens' needs `length`: this service has no tokenizer")
         if self.kind == "soft_overlong" and (self.cache is None or self.cache > self.max_len):

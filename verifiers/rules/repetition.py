@@ -2,16 +2,17 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import MOST_FACTOR, Profile, RuleTask, Scored, Term
 
 Ids = NDArray[np.int64]
 
+_TRL = "trl/code"
 _MOST_NUMBERS = 2**62  # that an identifier holds without overflow
 
 
@@ -33,7 +34,7 @@ class RepetitionTask(RuleTask):
             "words; its recipes set both numbers",
         ),
         Profile(
-            "trl/code", {"ngram": 3, "max_penalty": -1.0}, "huggingface/trl@f2cd577 other_rewards.py",
+            _TRL, {"ngram": 3, "max_penalty": -1.0}, "huggingface/trl@f2cd577 other_rewards.py",
             "token ids, which the task supplies",
         ),
     )  # fmt: skip
@@ -41,10 +42,16 @@ class RepetitionTask(RuleTask):
     verifier: Literal["repetition"] = "repetition"
     ngram: int = Field(3, ge=1, le=100)
     """Units in each n-gram."""
-    max_penalty: float = Field(-1.0, le=0, allow_inf_nan=False)
+    max_penalty: float = Field(-1.0, ge=-MOST_FACTOR, le=0, allow_inf_nan=False)
     """What a text of repetitions alone would approach; at most 0."""
     token_ids: tuple[int, ...] | None = None
-    """The completion's tokens, counted in place of its words."""
+    """The completion's tokens, counted in place of its words; `trl/code` needs them."""
+
+    @model_validator(mode="after")
+    def _count_tokens_as_trl_does(self) -> Self:
+        if self.profile == _TRL and self.token_ids is None:
+            raise ValueError(f"{_TRL} counts tokens: give `token_ids`, as this service has no tokenizer")
+        return self
 
 
 class Repetition:

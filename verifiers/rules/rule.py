@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable  # Any: a rule's task model is its own
+from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable  # Any: a rule's task model is its own
 
 from pydantic import Field, model_validator
 
@@ -11,6 +11,12 @@ from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Scoring, TaskBase, Verdict
+
+MOST_FACTOR = 1e9
+"""Weights and bounds of terms lie within plus or minus this, so that every reward is finite."""
+
+Factor = Annotated[float, Field(ge=-MOST_FACTOR, le=MOST_FACTOR, allow_inf_nan=False)]
+"""A weight or a bound of a term in a task."""
 
 _SLACK = 1e-9  # sums of floats that are full marks on paper
 
@@ -57,7 +63,7 @@ class ProfiledTask(TaskBase):
 
     profile: str | None = None
     """A named preset of the fields below; fields that the task gives itself go before it."""
-    weights: dict[str, float] = Field(default_factory=dict)
+    weights: dict[str, Factor] = Field(default_factory=dict)
     """Factors of terms in the reward, by term; terms that are not named keep their default."""
 
     @model_validator(mode="before")
@@ -80,13 +86,18 @@ class RuleTask(ProfiledTask):
             raise ValueError("limits mean nothing here: this verifier runs nothing")
         if self.scoring is not Scoring.SHARE:
             raise ValueError("scoring means nothing here: the reward is the weighted sum of the terms")
-        if not all(map(math.isfinite, self.weights.values())):
-            raise ValueError("weights must be finite")
         return self
 
     def runs_something(self) -> bool:
         """Rules start no process; a verifier whose tasks are of this kind and that does says so."""
         return False
+
+    def refuse_fields_of_other_kinds(self, kind: str, fields: Mapping[str, Sequence[str]]) -> None:
+        """Raise ValueError if the task gives a field that is not read for its kind; `fields` names those of each."""
+        mine = fields[kind]
+        others = {name for names in fields.values() for name in names if name not in mine}
+        if alien := sorted(self.model_fields_set & others):
+            raise ValueError(f"{', '.join(alien)}: not read for kind {kind!r}")
 
 
 class Rule(Protocol):
@@ -152,11 +163,13 @@ class RuleVerifier:
 def conclude(task: RuleTask, terms: Sequence[Term], scored: Scored) -> Verdict:
     """Return the verdict: the weighted sum of the terms, `passed` at full marks or from the task's threshold on.
 
-    Raises TaskFault if the task weighs a term that it does not have.
+    Raises TaskFault if the task weighs a term that it does not have, or none that it has.
     """
     weights = {term.name: task.weights.get(term.name, term.weight) for term in terms}
     if unknown := task.weights.keys() - weights.keys():
         raise TaskFault(f"weights for unknown terms {sorted(unknown)}: this task has {', '.join(weights)}")
+    if not any(weights.values()):
+        raise TaskFault(f"all weights are 0: give one of {', '.join(weights)} another")
     reward = math.fsum(weights[name] * value for name, value in scored.terms.items())
     threshold = task.pass_threshold if task.pass_threshold is not None else _most(terms, weights) - _SLACK
     outcome = Outcome.PASSED if reward >= threshold else Outcome.FAILED

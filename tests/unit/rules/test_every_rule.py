@@ -86,6 +86,7 @@ def profiled(example: Mapping[str, Any], profile: str, model: type[TaskBase]) ->
     needed = {"cache": 100} if preset.get("kind") == "soft_overlong" else {}
     needed |= {"length": 50} if preset.get("unit") == "tokens" else {}
     needed |= {"tags": ["think", "answer"]} if "layout" in preset else {}
+    needed |= {"token_ids": [1, 2, 1, 2, 1]} if (example["verifier"], profile) == ("repetition", "trl/code") else {}
     kept = {key: value for key, value in example.items() if key not in preset}
     if example["verifier"] == "composite":
         kept = {"id": "c", "verifier": "composite"}

@@ -104,6 +104,7 @@ def test_a_composite_tells_it() -> None:
         ({"cache": 1}, "cache"),
         ({"min_wrong": 1}, "min_wrong"),
         ({"max_correct": math.inf}, "max_correct"),
+        ({"min_correct": -1e308}, "min_correct"),
     ],
 )
 def test_impossible_parameters_are_refused(fields: dict[str, Any], said: str) -> None:

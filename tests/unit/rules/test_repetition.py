@@ -49,9 +49,10 @@ def test_no_repetition_is_full_marks() -> None:
     assert judge("a a a a").outcome is Outcome.FAILED
 
 
-@pytest.mark.parametrize("fields", [{"ngram": 0}, {"ngram": 101}, {"max_penalty": 0.1}, {"max_penalty": float("nan")}])
+@pytest.mark.parametrize("fields", [{"ngram": 0}, {"ngram": 101}, {"max_penalty": 0.1}, {"max_penalty": float("nan")},
+                                    {"max_penalty": -1e10}, {"profile": "trl/code"}])  # fmt: skip
 def test_impossible_parameters_are_refused(fields: dict[str, Any]) -> None:
-    """A penalty is not positive, and an n-gram has units."""
+    """A penalty is not positive and is bounded, an n-gram has units, and TRL's are tokens that have to be supplied."""
     with pytest.raises(InvalidRequest):
         judge("a", **fields)
 

@@ -65,6 +65,7 @@ def test_a_profile_is_laid_under_the_task() -> None:
         ({"limits": {"wall_s": 1}}, "runs nothing"),
         ({"scoring": "all"}, "weighted sum"),
         ({"weights": {"accuracy": float("inf")}}, "finite"),
+        ({"weights": {"accuracy": 1e10}}, "1000000000"),
     ],
 )
 def test_what_nothing_reads_is_refused(fields: dict[str, Any], said: str) -> None:
@@ -77,6 +78,12 @@ def test_a_weight_for_a_term_that_is_not_there_is_the_tasks_fault() -> None:
     """The message names the terms that are."""
     with pytest.raises(TaskFault, match="accuracy, format"):
         judge(RIGHT, weights={"fromat": 1})
+
+
+def test_weights_that_leave_no_reward_are_the_tasks_fault() -> None:
+    """With all of them 0 every completion would have full marks."""
+    with pytest.raises(TaskFault, match="all weights are 0"):
+        judge(RIGHT, weights={"accuracy": 0, "format": 0})
 
 
 @pytest.mark.parametrize(
