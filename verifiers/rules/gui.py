@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import cycle
 from typing import ClassVar, Literal, Self, assert_never
 
 from pydantic import ConfigDict, Field, model_validator
@@ -10,7 +11,17 @@ from assay.verifiers.rules import gui_points
 from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.boxes import Box, iou, rows
 from assay.verifiers.rules.coordinates import MOST, Coordinate, number, numbers
-from assay.verifiers.rules.gui_actions import Action, Reading, is_part, is_well_formed, read_action, text_f1
+from assay.verifiers.rules.gui_actions import (
+    DIRECTIONS,
+    NO_TEXT,
+    Action,
+    Reading,
+    has_words,
+    is_part,
+    is_well_formed,
+    read_action,
+    text_f1,
+)
 from assay.verifiers.rules.layouts import think_answer
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 
@@ -21,13 +32,19 @@ _ACTION_TERMS = (
 )
 _POINTS_TERMS = (
     Term("accuracy", -1, 1, "1/sqrt(N k) if the k-th of N points is the first hit, -1/N without one, -1 if malformed"),
-    Term("format", 0, 1, "1 if the answer is well formed and no three points lie on a line"),
+    Term("format", 0, 1, "1 if the answer is well formed, no three points lie on a line and, as asked, one hits"),
 )
 _BOX_TERMS = (
     Term("hit", 0, 1, "1 if the IoU counts by `threshold`"),
     Term("iou", 0, 1, "intersection over union of the answered and the right box", weight=0.0),
 )
 _WITH_TEXT = frozenset({"type", "select", "scroll"})
+_MAY_HAVE_TEXT = frozenset({"open_app"})
+_FIELDS = {
+    "action": ("action", "point", "radius", "input_text", "border", "reading", "text_match", "checks", "strip"),
+    "multi_point": ("format_needs_hit",),
+    "box_iou": ("threshold", "threshold_rule"),
+}
 _NUMBER = r"-?[0-9]{1,40}+(?:\.[0-9]{1,40}+)?+"
 _QUAD = re.compile(rf"\[\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+\]")
 
@@ -37,10 +54,11 @@ class GuiTask(RuleTask):
 
     `action`: reward = 0.8 accuracy + 0.2 format. The first `<answer>` block, of at most 20,000 characters, holds
     `[{'action': 'click', 'point': [x, y], 'input_text': 'no input text'}]`. A click must hit the box, or lie close to
-    the point; `type`, `select` and `scroll` are compared by their text; other actions by name alone.
+    the point; `type`, `select` and `scroll` are compared by their text; other actions by name alone, but `open_app` by
+    its text too where the task has one.
     `multi_point`: reward = accuracy + format, from -1 to 2. After the think block comes a JSON list of
     `{"point_2d": [x, y]}`, at most 64, best guess first; malformed answers and three points on a line are worth -1,
-    N wrong points 1 - 1/N, as published.
+    N wrong points -1/N. As published they are worth 1 - 1/N, so that many wrong ones earn about 1.
     `box_iou`: reward = 1 if the IoU of the first `[x1, y1, x2, y2]` in the first `<answer>` block counts.
     Sources: GUI-R1, ritzz-ai/GUI-R1@d43eea2 r1gui.py; UI-R1, lll6gg/UI-R1@2fe9bf0 grpo_json_action_coord.py;
     InfiGUI-G1, InfiXAI/InfiGUI-G1@22208e4 recipe/infigui-g1/reward_fn.py.
@@ -53,7 +71,8 @@ class GuiTask(RuleTask):
         Profile(
             "gui-r1/hardened", {}, "ritzz-ai/GUI-R1@d43eea2 r1gui.py",
             "the defaults: the answer is one action, read as JSON or a Python literal, decimals allowed; borders count "
-            "as inside; white space around the text costs nothing; a word is not right for being part of the right one",
+            "as inside; white space around the text costs nothing; a word is not right for being part of the right "
+            "one, nor is a list of words with the right one in it",
         ),
         Profile(
             "gui-r1/paper", {"reading": "gui_r1", "text_match": "f1_or_part", "strip": False},
@@ -78,15 +97,19 @@ class GuiTask(RuleTask):
             "takes (0, 0)",
         ),
         Profile(
-            "infigui-g1/code", {"kind": "multi_point"}, "InfiXAI/InfiGUI-G1@22208e4 recipe/infigui-g1/reward_fn.py",
-            "as released; at most 64 points",
+            "infigui-g1/hardened", {"kind": "multi_point"}, "InfiXAI/InfiGUI-G1@22208e4 recipe/infigui-g1/reward_fn.py",
+            "the defaults: the format term is 0 where no point hits",
+        ),
+        Profile(
+            "infigui-g1/code", {"kind": "multi_point", "format_needs_hit": False},
+            "InfiXAI/InfiGUI-G1@22208e4 recipe/infigui-g1/reward_fn.py", "as released; at most 64 points",
         ),
     )  # fmt: skip
 
     verifier: Literal["gui"] = "gui"
     kind: Literal["action", "multi_point", "box_iou"] = "action"
     """What is asked for."""
-    action: str | None = None
+    action: str | None = Field(None, min_length=1)
     """`action`: the right action; None stands for `click`."""
     box: Box | None = None
     """The element to hit, [x1, y1, x2, y2]; for clicks, unless there is a `point`, and for the other kinds."""
@@ -95,20 +118,24 @@ class GuiTask(RuleTask):
     radius: float = Field(140.0, gt=0, le=MOST)
     """A click must be closer to `point` than this, in its unit (pixels)."""
     input_text: str | None = None
-    """The right text of `type`, `select` (what is typed or chosen) and `scroll` (left, right, up, down)."""
+    """The right text of `type`, `select` (what is typed or chosen), `scroll` (left, right, up, down) and, if it is to
+    be judged, of `open_app` (the app)."""
     border: Literal["inside", "outside"] = "inside"
     """Whether a click on the border of the box hits it."""
     scale: tuple[float, float] = (1.0, 1.0)
-    """Factors from the answer's x and y to the unit of `box` and `point`."""
+    """Factors from the answer's x and y, points and boxes, to the unit of `box` and `point`."""
     reading: Reading = "literal"
     """How the action is read from the answer: see the profiles."""
     text_match: Literal["f1", "f1_or_part", "exact", "ignore"] = "f1"
-    """Texts agree if the F1 of their word sets is at least 0.5; or also if both are one word and one is part of the
-    other; only if they are equal but for case and white space; or always."""
+    """`f1`: texts agree if the F1 of their word sets is at least 0.5, and one word only with itself; `f1_or_part`: by
+    that F1 alone, or if both are one word and one is part of the other (`open_app` by name alone, as published);
+    `exact`: only if they are equal but for case and white space; `ignore`: always."""
     checks: Literal["action", "layout"] = "action"
     """Whether the format term looks into the answer, or at the tags alone."""
     strip: bool = True
     """Whether white space around the text is dropped before its layout is checked."""
+    format_needs_hit: bool = True
+    """`multi_point`: whether the format term is 0 where no point hits."""
     threshold: float = Field(0.5, ge=0, le=1)
     """`box_iou`: the IoU from which an answer counts."""
     threshold_rule: Literal["at_least", "above"] = "at_least"
@@ -121,21 +148,35 @@ class GuiTask(RuleTask):
 
     @model_validator(mode="after")
     def _check_gold(self) -> Self:
-        click = self.kind == "action" and self.right_action == "click"
-        if click and (self.box is None) == (self.point is None):
-            raise ValueError("a click is judged by a `box` or a `point`: give one of them")
-        if self.kind != "action" and (self.box is None or self.point is not None or self.action is not None):
-            raise ValueError(f"{self.kind} is judged by a `box`, and has no `action` and no `point`")
-        if self.kind == "action" and not click and (self.box is not None or self.point is not None):
-            raise ValueError(f"{self.right_action} is not judged by a place: leave out `box` and `point`")
-        texts = self.kind == "action" and self.right_action in _WITH_TEXT
-        if texts and self.text_match != "ignore" and not (self.input_text or "").strip():
-            raise ValueError(f"{self.right_action} is judged by its text: give `input_text`")
-        if not texts and self.input_text is not None:
-            raise ValueError("only type, select and scroll are judged by a text: leave out `input_text`")
+        self.refuse_fields_of_other_kinds(self.kind, _FIELDS)
         if any(number(factor) is None or factor <= 0 for factor in self.scale):
             raise ValueError("scale takes two positive numbers")
+        if self.kind != "action":
+            if self.box is None:
+                raise ValueError(f"{self.kind} is judged by a `box`")
+        elif self.right_action != "click":
+            if self.box is not None or self.point is not None:
+                raise ValueError(f"{self.right_action} is not judged by a place: leave out `box` and `point`")
+            self._check_text()
+        elif (self.box is None) == (self.point is None):
+            raise ValueError("a click is judged by a `box` or a `point`: give one of them")
+        elif self.input_text is not None:
+            raise ValueError("a click is not judged by a text: leave out `input_text`")
         return self
+
+    def _check_text(self) -> None:
+        """Raise ValueError if the right text is missing, means nothing, or is none that could be answered."""
+        action, right = self.right_action, self.input_text
+        if right is None:
+            if action in _WITH_TEXT and self.text_match != "ignore":
+                raise ValueError(f"{action} is judged by its text: give `input_text`")
+            return
+        if action not in _WITH_TEXT and (action not in _MAY_HAVE_TEXT or self.text_match == "f1_or_part"):
+            raise ValueError(f"{action} is not judged by a text here: leave out `input_text`")
+        if not has_words(right) or right == NO_TEXT:
+            raise ValueError(f"no answer has the text {right!r}: give another `input_text`")
+        if action == "scroll" and self.checks == "action" and right.strip().lower() not in DIRECTIONS:
+            raise ValueError(f"nobody scrolls {right[:40]!r}: use one of {', '.join(sorted(DIRECTIONS))}")
 
 
 class Gui:
@@ -172,14 +213,19 @@ def _score_action(task: GuiTask, text: str) -> Scored:
     return Scored(
         {"action": float(named), "accuracy": float(right), "format": float(formed)},
         answered=bool(action.name),
-        message=f"{action.name[:40]!r} at {action.point}" if action.name else "no action in the answer",
+        message=_told(action) if action.name else "no action in the answer",
     )
+
+
+def _told(action: Action) -> str:
+    where = "nowhere" if action.point is None else "at ({:g}, {:g})".format(*action.point)
+    return f"{action.name[:40]!r} {where} with the text {action.text[:40]!r}"
 
 
 def _hits(task: GuiTask, action: Action) -> bool:
     if action.point is None:
         return False
-    x, y = (value * factor for value, factor in zip(action.point, task.scale, strict=True))
+    x, y = _scaled(task, action.point)
     if task.reading == "ui_r1":
         x, y = float(int(x)), float(int(y))
     if task.point is not None:
@@ -191,12 +237,25 @@ def _hits(task: GuiTask, action: Action) -> bool:
 
 
 def _says(task: GuiTask, action: Action) -> bool:
-    right = task.input_text
-    if right is None or task.text_match == "ignore":
+    said, right = action.text, task.input_text
+    if right is None:
         return True
-    if task.text_match == "exact":
-        return action.text.casefold().split() == right.casefold().split()
-    return text_f1(action.text, right) >= 0.5 or (task.text_match == "f1_or_part" and is_part(action.text, right))
+    match task.text_match:
+        case "ignore":
+            return True
+        case "exact":
+            return said.casefold().split() == right.casefold().split()
+        case "f1":
+            return text_f1(said, right) >= (0.5 if len(right.split()) > 1 else 1.0)
+        case "f1_or_part":
+            return text_f1(said, right) >= 0.5 or is_part(said, right)
+        case _:
+            assert_never(task.text_match)
+
+
+def _scaled(task: GuiTask, values: Sequence[float]) -> tuple[float, ...]:
+    """Return the answer's coordinates, x and y in turn, in the unit of the task."""
+    return tuple(value * factor for value, factor in zip(values, cycle(task.scale), strict=False))
 
 
 def _score_points(task: GuiTask, text: str) -> Scored:
@@ -205,8 +264,9 @@ def _score_points(task: GuiTask, text: str) -> Scored:
         return Scored({"accuracy": -1.0, "format": 0.0}, answered=False, message="no list of points")
     if gui_points.has_three_in_line(points):
         return Scored({"accuracy": -1.0, "format": 0.0}, message="three points on a line")
-    value = gui_points.accuracy(points, task.box)
-    return Scored({"accuracy": value, "format": 1.0}, answered=bool(points), message=f"{len(points)} points")
+    value = gui_points.accuracy([_scaled(task, point) for point in points], task.box)
+    formed = value > 0 or not task.format_needs_hit
+    return Scored({"accuracy": value, "format": float(formed)}, answered=bool(points), message=f"{len(points)} points")
 
 
 def _score_box(task: GuiTask, text: str) -> Scored:
@@ -214,6 +274,6 @@ def _score_box(task: GuiTask, text: str) -> Scored:
     found = numbers([float(part) for part in match.groups()], 4) if match else None
     if found is None:
         return Scored({"hit": 0.0, "iou": 0.0}, answered=False, message="no [x1, y1, x2, y2] in the answer")
-    value = float(iou(rows(found), rows(task.box))[0])
+    value = float(iou(rows(_scaled(task, found)), rows(task.box))[0])
     counts = value >= task.threshold if task.threshold_rule == "at_least" else value > task.threshold
     return Scored({"hit": float(counts and value > 0), "iou": value}, message=f"IoU {value:.3f}")

@@ -10,6 +10,8 @@ from assay.verifiers.rules.literal import MOST_CHARACTERS, read_literal, read_py
 
 NO_TEXT = "no input text"
 """What GUI-R1's format writes where an action has no text."""
+DIRECTIONS = frozenset({"left", "right", "up", "down"})
+"""What GUI-R1's format takes for the text of a scroll."""
 
 Reading = Literal["literal", "gui_r1", "ui_r1"]
 Point = tuple[float, float]
@@ -21,7 +23,6 @@ _TEXT = re.compile(r"'input_text':\s*+'([^'\n]*+)'")
 _BLANK = re.compile(r"\s++")
 _MOST_DIGITS = 9
 _TYPING = frozenset({"type", "select", "open_app"})
-_DIRECTIONS = frozenset({"left", "right", "up", "down"})
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,11 @@ def is_part(given: str, right: str) -> bool:
     return len(one) == len(other) == 1 and (min(one) in min(other) or min(other) in min(one))
 
 
+def has_words(text: str) -> bool:
+    """Whether there is anything that `text_f1` compares."""
+    return bool(_words(text))
+
+
 def _words(text: str) -> set[str]:
     return set(text.replace("[", "").replace("]", "").lower().split())
 
@@ -108,7 +114,7 @@ def _is_action(action: object, *, decimals: bool) -> bool:
     name, point, text = action["action"], action["point"], action["input_text"]
     if not isinstance(name, str) or not isinstance(text, str) or not _is_point(point, decimals=decimals):
         return False
-    return not (name in _TYPING and text == NO_TEXT) and not (name == "scroll" and text not in _DIRECTIONS)
+    return not (name in _TYPING and text == NO_TEXT) and not (name == "scroll" and text not in DIRECTIONS)
 
 
 def _is_point(point: object, *, decimals: bool) -> bool:

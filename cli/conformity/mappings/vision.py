@@ -11,6 +11,11 @@ from assay.cli.conformity.mappings.mapping import Check, FamilyMapping
 _DETECTION_CODE: Document = {"profile": "visual-rft/code"}
 _DIVISORS = {"max(n_pred_after_dedup,n_gt)": "larger", "n_pred": "predictions", "n_gt": "gold"}
 _LETTERS = "ABCDEFG"
+_WITH_TEXT = ("type", "select", "scroll")
+
+
+def _classification(task: Document) -> Document:
+    return {"verifier": "classification", **{key: task[key] for key in ("label", "labels") if key in task}}
 
 
 def _detection(task: Document) -> Document:
@@ -48,7 +53,7 @@ def _gui_action(task: Document) -> Document:
     place = task.get("bbox", task.get("point"))
     if given.get("action", "click") == "click":
         given["box" if len(place or ()) == 4 else "point"] = place
-    elif "input_text" in task:
+    elif given["action"] in _WITH_TEXT and "input_text" in task:  # other actions have one that nobody compares
         given["input_text"] = task["input_text"]
     return {"verifier": "gui", "profile": "gui-r1/paper", **given}
 
@@ -108,7 +113,7 @@ _GUI_ACTION = FamilyMapping(
 )
 _GUI_KINDS: Mapping[str, FamilyMapping] = {
     "action": _GUI_ACTION,
-    "multi_point": FamilyMapping(_gui_points, profiles={"infigui_g1": {}}),
+    "multi_point": FamilyMapping(_gui_points, profiles={"infigui_g1": {}}, hardened={"profile": "infigui-g1/hardened"}),
     "bbox_iou": FamilyMapping(_gui_box, profiles={"iou_value": {"weights": {"iou": 1, "hit": 0}}, "thresholded": {}}),
 }
 
@@ -131,7 +136,7 @@ _GROUNDED_CODE: Document = {"profile": "videochat-r1/code", "letters": _LETTERS}
 
 FAMILIES: Mapping[str, Check] = {
     "classification": FamilyMapping(
-        lambda task: {"verifier": "classification", **task},
+        _classification,
         profiles={"videochat_r1_cls_code": {"profile": "videochat-r1/code"}},
         hardened={"profile": "visual-rft/hardened"},
     ),

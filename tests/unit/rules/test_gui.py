@@ -102,7 +102,16 @@ def test_how_texts_agree_is_an_option(match: str, values: tuple[float, ...]) -> 
 )  # fmt: skip
 def test_several_points(places: list, reward: float) -> None:
     """Early hits and few points pay; three on a line cost."""
-    assert judge("gui", points(*places), kind="multi_point", box=BOX).reward == pytest.approx(reward)
+    assert judge("gui", points(*places), profile="infigui-g1/code", box=BOX).reward == pytest.approx(reward)
+
+
+@pytest.mark.parametrize(("places", "reward"), [([(1, 1)], -1.0), ([(1, 1), (2, 9)], -0.5), ([(140, 220)], 2.0)])
+def test_points_without_a_hit_are_not_paid_for_their_format(places: list, reward: float) -> None:
+    """As published, 64 wrong points earn nearly 1; by default a miss is never positive."""
+    verdict = judge("gui", points(*places), kind="multi_point", box=BOX)
+
+    assert verdict.reward == reward
+    assert verdict.outcome is (Outcome.PASSED if reward == 2.0 else Outcome.FAILED)
 
 
 @PROPERTY
@@ -113,7 +122,7 @@ def test_three_points_on_a_line_are_always_found(places: list) -> None:
         (y2 - y1) * (x3 - x1) == (y3 - y1) * (x2 - x1) for (x1, y1), (x2, y2), (x3, y3) in combinations(places, 3)
     )
 
-    assert judge("gui", points(*places), kind="multi_point", box=BOX).terms["format"] == float(not in_line)
+    assert judge("gui", points(*places), profile="infigui-g1/code", box=BOX).terms["format"] == float(not in_line)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +136,60 @@ def test_three_points_on_a_line_are_always_found(places: list) -> None:
 def test_a_box_counts_by_its_iou(text: str, fields: dict[str, Any], reward: float) -> None:
     """From the threshold on; the raw value is a term."""
     assert judge("gui", answer(text), kind="box_iou", box=BOX, **fields).reward == reward
+
+
+@pytest.mark.parametrize(
+    ("right", "said", "accuracy"),
+    [
+        ("up", "up down", 0.0), ("up", "left up down", 0.0), ("up", "UP", 1.0), ("password", "a password b", 0.0),
+        ("hello world", "hello", 1.0), ("[up]", "up", 1.0),
+    ],
+)  # fmt: skip
+def test_one_word_agrees_with_itself_alone(right: str, said: str, accuracy: float) -> None:
+    """Naming three of the four directions has half the F1 of the right one, and is no scroll."""
+    completion = action("type", text=said)
+
+    assert judge("gui", completion, action="type", input_text=right).terms["accuracy"] == accuracy
+    assert judge("gui", completion, action="type", input_text=right, **CODE).terms["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(("app", "accuracy"), [("Maps", 1.0), ("Mail", 0.0)])
+def test_an_app_is_judged_where_the_task_names_it(app: str, accuracy: float) -> None:
+    """By its name alone otherwise, as published."""
+    completion = action("open_app", text="maps")
+
+    assert judge("gui", completion, action="open_app", input_text=app).terms["accuracy"] == accuracy
+    assert judge("gui", completion, action="open_app").terms["accuracy"] == 1.0
+
+
+def test_points_and_boxes_are_scaled_too() -> None:
+    """The factors hold for every kind."""
+    box, scale = [140, 202, 141, 203], (2, 2.5)
+
+    assert judge("gui", points((70, 81)), kind="multi_point", box=box, scale=scale).reward == 2.0
+    assert judge("gui", answer([70, 80.8, 70.5, 81.2]), kind="box_iou", box=box, scale=scale).terms["iou"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"kind": "box_iou", "box": BOX, "radius": 3}, "radius"), ({"box": BOX, "threshold": 0.7}, "threshold"),
+        ({"kind": "multi_point", "box": BOX, "border": "outside"}, "border"),
+        ({"box": BOX, "format_needs_hit": False}, "format_needs_hit"),
+        ({"kind": "multi_point", "box": BOX, "input_text": "x"}, "input_text"),
+        ({"action": "scroll", "input_text": "sideways"}, "left, right, up"),
+        ({"action": "type", "input_text": "[]"}, "another"),
+        ({"action": "type", "input_text": "no input text"}, "another"),
+        ({"action": "open_app", "input_text": "x", "profile": "gui-r1/code"}, "leave out"),
+        ({"action": "press_home", "input_text": "x"}, "leave out"), ({"action": "", "box": BOX}, "action"),
+    ],
+)  # fmt: skip
+def test_what_is_not_read_or_cannot_be_right_is_refused(fields: dict[str, Any], said: str) -> None:
+    """Fields of another kind, and texts that no answer could have."""
+    with pytest.raises(InvalidRequest) as refusal:
+        judge("gui", action(), **fields)
+
+    assert said in str(refusal.value)
 
 
 @pytest.mark.parametrize(
