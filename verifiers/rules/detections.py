@@ -75,7 +75,7 @@ def read_detections(answer: str, keys: BoxKeys) -> list[Predicted] | None:
     if len(answer) > _MOST_CHARACTERS or answer.count("{") > MOST_BOXES:
         return None
     joined = answer.strip().replace("[[", "[").replace("]]", "]").replace("\n", "").partition(f"</{_TAG}>")[0]
-    if joined[:16].strip().removesuffix(".").casefold() in _NONE:
+    if joined.removesuffix(".").strip().casefold() in _NONE:
         return []
     if not joined.endswith("]"):
         joined = joined.rsplit("},", 1)[0] + "}]"

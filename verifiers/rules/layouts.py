@@ -73,7 +73,7 @@ def hardened_think_first(text: str) -> bool:
     """Whether, moreover, the block is closed exactly once, is not blank, and something follows it."""
     if not (think_first(text) and text.count("</think>") == 1):
         return False
-    return not any_blank(text, ("think",)) and not text.endswith("</think>")
+    return not any_blank(text, ("think",)) and not text.rstrip().endswith("</think>")
 
 
 def own_lines(text: str) -> bool:

@@ -9,7 +9,8 @@ from assay.verifiers.rules.rule import RuleTask
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LONGEST = 2_000  # characters
-_GOLD = re.compile(r"\s*[(\[]?([A-Za-z])(?![\w'])")
+# A letter alone, set off by a mark, or before a text: but `A man` and `I see` may be texts themselves.
+_GOLD = re.compile(r"\s*(?:[(\[]?([A-Za-z])(?:\s*$|[)\].:,])|([B-HJ-Z])(?=\s))")
 _WHOLE = re.compile(r"[(\[]?([A-Za-z])[)\].:]*+")
 _LEADING = re.compile(r"(?:[(\[]([A-Z])[)\]]|([A-Z])[).:])")
 _ALONE = re.compile(r"(?<!\w)(?:([B-Z])|(A)(?! (?!(?:is|or|and|because|since)\b)[a-z]))(?![\w'\u2019])")
@@ -19,11 +20,12 @@ class OptionTask(RuleTask):
     """Fields of tasks whose answer is the letter of an option."""
 
     answer: str = Field(min_length=1)
-    """The right option: its letter, alone or before its text (`B`, `(B)`, `B. a red car`)."""
+    """The right option: its letter, alone or before its text (`B`, `(B)`, `B. a red car`; A and I with a mark)."""
     letters: str = Field("ABCDEFG", pattern="^[A-Z]+$")
     """Letters that options can have; others are not read."""
     choices: tuple[str, ...] | None = Field(None, max_length=26)
-    """Texts of the options, the first one being A: an answer that is one of them names it."""
+    """Texts of the options, the first one being A: an answer that is one of them names it, unless `reader` is
+    `first_capital`."""
     reader: Literal["option", "first_capital"] = "option"
     """`option`: the answer is a letter, or begins with one that is set off (`B.`, `(B)`), or holds just one that stands
     alone (not the article A), or is the text of a choice; more letters, or none, name no option.
@@ -34,7 +36,9 @@ class OptionTask(RuleTask):
     @model_validator(mode="after")
     def _refuse_unreachable(self) -> Self:
         if self.both_unreadable == "wrong" and self.right_letter() not in self.letters:
-            raise ValueError(f"the answer {self.answer[:40]!r} names none of the options {self.letters}: set `letters`")
+            raise ValueError(f"answer {self.answer[:40]!r} is none of the options {self.letters}: give its letter")
+        if self.choices and _ALPHABET.find(self.right_letter()) >= len(self.choices):
+            raise ValueError(f"answer {self.answer[:40]!r} is none of the {len(self.choices)} choices")
         return self
 
     def right_letter(self) -> str:
@@ -42,7 +46,7 @@ class OptionTask(RuleTask):
         if self.both_unreadable == "right":
             return _first_capital(self.answer, self.letters)
         match = _GOLD.match(self.answer)
-        return match[1].upper() if match else " "
+        return (match[1] or match[2]).upper() if match else " "
 
     def read(self, answer: str) -> str:
         """Return the letter that an answer names, or an empty text."""

@@ -14,8 +14,10 @@ from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 _SIZES = {16: 4, 81: 9}
 _EMPTY = "0"
 _SPELLED_EMPTY = str.maketrans("._", "00")
-# A word with a number and a mark after it, or such a number alone at the start of a line. Possessive: linear.
-_LABEL = re.compile(r"(?<![A-Za-z])[A-Za-z]++[ \t]*+[0-9]++[ \t]*+[:.)=\-]|^[ \t]*+[0-9]++[ \t]*+[:)]", re.MULTILINE)
+# A word with a row's number and a mark after it, or such a number alone at the start of a line. Possessive: linear.
+_LABEL = re.compile(
+    r"(?<![A-Za-z])[A-Za-z]++[ \t]*+[0-9]{1,2}+[ \t]*+[:.)=\-]|^[ \t]*+[0-9]{1,2}+(?:[ \t]*+[:)]|\.[ \t])", re.MULTILINE
+)
 
 
 class SudokuTask(RuleTask):
@@ -64,7 +66,8 @@ class SudokuTask(RuleTask):
     grid_length: Literal["exact", "padded"] = "exact"
     """Whether another number of digits earns 0, or they are padded with zeros or cut."""
     drop_labels: bool = True
-    """Whether labels are dropped: a word, number and one of `:.)=-`, or a number with `:` or `)` first in a line."""
+    """Whether labels are dropped: a word, number and one of `:.)=-`, or, first in a line, a number with `:`, `)` or a
+    full stop and a blank; numbers of at most two digits."""
     full_puzzle: Literal["refused", "zero"] = "refused"
     """What becomes of a puzzle without an empty cell: it is refused, or every grid scores 0."""
 
@@ -79,6 +82,8 @@ class SudokuTask(RuleTask):
         if self.solution is None:
             if self.mode != "valid":
                 raise ValueError(f"mode {self.mode!r} needs the solution")
+            if any(_repeats(unit.replace(_EMPTY, "")) for unit in _units(cells)):
+                raise ValueError("puzzle has a digit twice in a row, column or box: nothing solves it")
         elif not solves(cells_of(self.solution), cells):
             raise ValueError("solution does not solve the puzzle")
         if _EMPTY not in cells and self.full_puzzle == "refused":
@@ -124,14 +129,23 @@ def solves(cells: str, puzzle: str) -> bool:
     """Whether the cells keep the puzzle's givens, and every row, column and box holds each digit once."""
     if len(cells) != len(puzzle) or not _keeps_givens(cells, puzzle):
         return False
-    size = _SIZES[len(puzzle)]
+    wanted = set("123456789"[: _SIZES[len(puzzle)]])
+    return all(set(unit) == wanted for unit in _units(cells))
+
+
+def _units(cells: str) -> list[str]:
+    """Return the cells of each row, column and box."""
+    size = _SIZES[len(cells)]
     box = 2 if size == 4 else 3
-    wanted = set("123456789"[:size])
     rows = [cells[at : at + size] for at in range(0, len(cells), size)]
     columns = ["".join(column) for column in zip(*rows, strict=True)]
     corners = [(top, left) for top in range(0, size, box) for left in range(0, size, box)]
     boxes = ["".join(row[left : left + box] for row in rows[top : top + box]) for top, left in corners]
-    return all(set(unit) == wanted for unit in (*rows, *columns, *boxes))
+    return [*rows, *columns, *boxes]
+
+
+def _repeats(digits: str) -> bool:
+    return len(set(digits)) < len(digits)
 
 
 def _keeps_givens(cells: str, puzzle: str) -> bool:

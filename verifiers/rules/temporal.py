@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.coordinates import MOST
@@ -61,9 +61,18 @@ class TemporalTask(RuleTask):
     empty_union: Literal["one", "zero"] = "one"
     """IoU of two equal instants."""
     clip_to_s: float | None = Field(None, gt=0, le=MOST)
-    """Length of the clip in seconds: answered ends beyond it, or before 0, are moved to it; None: they stand."""
+    """Length of the clip in seconds, in which `interval` lies: answered ends beyond it, or before 0, are moved to it;
+    None: they stand."""
     iou_needs_format: bool = False
     """Whether the IoU is 0 where the format is."""
+
+    @model_validator(mode="after")
+    def _refuse_unreachable(self) -> Self:
+        if self.clip_to_s is not None and not 0 <= self.interval[0] <= self.interval[1] <= self.clip_to_s:
+            raise ValueError(
+                f"the interval does not lie within the clip of {self.clip_to_s:g} s, which answers are moved to"
+            )
+        return self
 
 
 class Temporal:

@@ -29,7 +29,8 @@ def _countdown(task: Document) -> Document:
 
 
 def _sudoku(task: Document) -> Document:
-    return {"verifier": "sudoku", **_D1_SUDOKU, **task}
+    known = ("puzzle", "solution", "size", "mode")
+    return {"verifier": "sudoku", **_D1_SUDOKU, **{key: task[key] for key in known if key in task}}
 
 
 def _knights_knaves(task: Document) -> Document:

@@ -14,7 +14,8 @@ _BOUNDS = ("min_wrong", "max_wrong", "min_correct", "max_correct")
 def _check_format(line: FamilyLine, judge: Judge) -> list[str]:
     """Compare each named check: as published with `checks` and `profiles`, hardened with `hardened`."""
     expected = line.expected
-    known = {name: value for name, value in expected.get("profiles", {}).items() if name in set(CheckName)}
+    profiles = expected.get("profiles", {}).items()
+    known = {name: value for name, value in profiles if name in set(CheckName) and not isinstance(value, str)}
     published = {**known, **expected.get("checks", {})}
     problems = list(_differing_checks(line, judge, "", published, hardened=False))
     return problems + list(_differing_checks(line, judge, "hardened: ", expected.get("hardened", {}), hardened=True))

@@ -51,6 +51,7 @@ def test_nothing_found_is_an_answer() -> None:
     assert judge("detection", answer("[]"), boxes=GOLD).outcome is Outcome.FAILED
     assert judge("detection", answer("No Objects."), boxes=[]).reward == 3.0
     assert judge("detection", answer("[]"), boxes=[], no_objects="zero").reward == 1.0
+    assert judge("detection", answer("No Objects      but two cats"), boxes=[]).outcome is Outcome.NO_ANSWER
 
 
 @pytest.mark.parametrize(("divisor", "iou"), [("larger", 0.5), ("predictions", 1.0), ("gold", 0.5)])

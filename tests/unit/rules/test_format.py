@@ -47,6 +47,15 @@ def test_hardened_is_the_default() -> None:
     assert judge(more, checks=["open_r1_format"], hardened=False).reward == 1.0
 
 
+@pytest.mark.parametrize(("after", "hardened"), [("", 0.0), ("\n \n", 0.0), ("\n4", 1.0)])
+def test_something_must_follow_the_reasoning(after: str, hardened: float) -> None:
+    """White space behind a think block is no answer."""
+    fields = {"checks": ["trl_think_format"]}
+
+    assert judge(f"<think>a</think>{after}", **fields).reward == hardened
+    assert judge(f"<think>a</think>{after}", **fields, hardened=False).reward == 1.0
+
+
 @pytest.mark.parametrize("profile", FormatTask.PROFILES, ids=lambda profile: profile.name)
 def test_profiles_are_as_published(profile: Any) -> None:
     """A preset names its checks and turns hardening off."""

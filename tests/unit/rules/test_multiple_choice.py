@@ -67,12 +67,24 @@ def test_what_neither_side_can_be_read_from_is_equal_in_the_release_alone() -> N
 
 
 @pytest.mark.parametrize(
-    "fields", [{"answer": "maybe"}, {"answer": "H"}, {"answer": ""}, {"answer": "B", "letters": "b"}]
-)
+    "fields",
+    [
+        {"answer": "maybe"}, {"answer": "H"}, {"answer": ""}, {"answer": "B", "letters": "b"},
+        {"answer": "A man walks"}, {"answer": "a man walks"}, {"answer": "I", "choices": ["x", "y"]},
+        {"answer": "C", "choices": ["x", "y"]},
+    ],
+)  # fmt: skip
 def test_answers_that_name_no_option_are_refused(fields: dict[str, Any]) -> None:
-    """The gold must be an option that can be read."""
+    """The gold must be an option that can be read, not the text of one, and one of the choices where they are known."""
     with pytest.raises(InvalidRequest):
         judge("multiple_choice", answer("B"), **fields)
+
+
+@pytest.mark.parametrize("right", ["A", "a", " (A) ", "A.", "A) man", "A: man", "[A]", "(a) man"])
+def test_a_gold_may_set_its_letter_off(right: str) -> None:
+    """By brackets or a mark, with its text behind it."""
+    assert accuracy("A", right) == 1.0
+    assert accuracy("B", "B red car") == 1.0
 
 
 @PROPERTY

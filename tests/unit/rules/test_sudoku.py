@@ -83,6 +83,8 @@ def test_a_changed_given_costs_everything_unless_the_profile_is_blind() -> None:
         (PUZZLE + SOLUTION, 0.0, 0.0),
         ("Row 1: 1234 Row 2: 4321 Row 3: 2143 Row 4: 3412", 1.0, 3 / 9),
         ("1) 1234\n2) 4321\n3) 2143\n4) 3412", 1.0, 3 / 9),
+        ("1. 1234\n2. 4321\n3. 2143\n4. 3412", 1.0, 3 / 9),
+        (f"Grid {SOLUTION}.", 1.0, 1.0),
         ("r1 = 1234; r2 = 4321; r3 = 2143; r4 = 3412", 1.0, 3 / 9),
     ],
 )
@@ -114,6 +116,7 @@ def test_another_solution_is_one() -> None:
         ({"solution": "1" * 16}, "does not solve"),
         ({"solution": "2143341212344321"}, "does not solve"),  # a right grid of another puzzle
         ({"puzzle": SOLUTION}, "no empty cell"),
+        ({"puzzle": "11" + "0" * 14, "solution": None, "mode": "valid"}, "nothing solves it"),
     ],
 )
 def test_faulty_tasks_are_refused(fields: dict[str, Any], said: str) -> None:

@@ -82,6 +82,13 @@ def test_golds_that_nothing_can_reach_are_refused(interval: tuple[float, ...]) -
         judge("temporal", answer("4 to 12"), interval=interval)
 
 
+@pytest.mark.parametrize("interval", [(4, 12.5), (-1, 3), (13, 14)])
+def test_an_interval_beyond_the_clip_is_refused(interval: tuple[float, float]) -> None:
+    """Answers are moved into the clip, and could never reach it."""
+    with pytest.raises(InvalidRequest, match="within the clip of 12 s"):
+        judge("temporal", answer("4 to 12"), interval=interval, clip_to_s=12)
+
+
 @PROPERTY
 @given(st.text("12.:- tonadTO\n", max_size=40))
 def test_the_released_pattern_is_reproduced_in_linear_time(text: str) -> None:
