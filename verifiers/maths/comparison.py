@@ -187,7 +187,8 @@ class _Matching:
         if self.rules.order != "auto":
             return self.rules.order
         if gold_bracket is Bracket.NONE:
-            return "unordered"
+            is_tuple = answer_bracket in tuples  # of which nothing counts once that is there twice
+            return None if is_tuple and len(items_of(gold) or ()) != len(items_of(answer) or ()) else "unordered"
         of_two = isinstance(gold, Sequence) and len(gold.items) == 2
         if of_two and answer_bracket in tuples and gold_bracket is not answer_bracket:
             return None  # a closed interval is no pair

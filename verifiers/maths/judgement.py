@@ -24,7 +24,12 @@ UNDECIDED = "undecided"
 _MOST_WORDS = 3  # of a gold that is not marked as text
 _MOST_FOREIGN = 1000
 _POINTING = frozenset(
-    {"see", "attached", "figure", "diagram", "above", "below", "answers", "vary", "various", "proof", "tbd"}
+    {"see", "refer", "attached", "figure", "diagram", "picture", "image", "graph", "table", "above", "below", "answers",
+     "vary", "various", "proof", "omitted"}
+)  # fmt: skip
+"""Words of prose that points elsewhere."""
+_PLACEHOLDERS = frozenset(
+    {"n/a", "na", "tbd", "todo", "unknown", "null", "nan", "not available", "no answer", "not given"}
 )
 _MARKED = ("\\text", "\\mbox", "\\mathrm")
 
@@ -59,6 +64,8 @@ def read_gold(task: MathTask, questions: Questions) -> Gold:
     """Read the right answer of a task, or say why it cannot be judged by. Raises InfraFault, Inconclusive."""
     places = (Extraction.LAST_BOX, Extraction.HASHES, Extraction.LAST_FORMULA, Extraction.WHOLE)
     text = tidy(task.answer if task.gold_delimited else extract(task.answer, places) or "")
+    if words_of(text) in _PLACEHOLDERS:
+        return Gold(text, fault=f"{text!r} stands for an answer that is not there")
     choice = choice_of_gold(text)
     readings = tuple((manner, read(text, manner)) for manner in manners(text, task.style))
     known = tuple((manner, reading) for manner, reading in readings if reading.node is not None)

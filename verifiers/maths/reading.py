@@ -119,6 +119,8 @@ def read(text: str, manner: Manner) -> Reading:
 def _parsed(text: str, manner: Manner) -> tuple[Node, tuple[str, ...]]:
     """Return what a text says, and the units in it. Raises Unreadable, TooLong, RecursionError."""
     usual = _in_usual_brackets(_TIMES_TEN.sub(r"\\times ", text))
+    if manner.style.point == ",":
+        usual = usual.replace("{,}", ",")
     listed, units = parse(Lexer(usual, manner.style).tokens(), manner.log_base)
     single = len(listed.items) == 1
     node = listed.items[0] if single else Sequence(listed.items, Bracket.NONE, listed.joint)

@@ -68,6 +68,8 @@ def region_of(node: Node) -> Region:
             return _merged((_interval(item, item, True, True) for item in items), any)
         case Sequence(items, Bracket.NONE, joint) if all(isinstance(item, Relation) for item in items):
             return _joined([region_of(item) for item in items], joint)
+        case Sequence(items, Bracket.NONE) if all(isinstance(item, Span | Combined | Sequence) for item in items):
+            return _merged(map(region_of, items), any)
         case KnownSet(Known.REAL):
             return ALL
         case KnownSet(Known.EMPTY):

@@ -26,12 +26,13 @@ class MathTask(RuleTask):
     decimals, and these by their size: `0.666667` is `2/3`, `2^{-60}` is not `2^{-61}`.
 
     Numbers and rational functions are decided exactly in the worker, and values that differ are told apart there. What
-    is left (radicals, trigonometric identities, integrals) goes to one jailed process for each verification, which is
-    killed at its limits: 110 equal digits at every probe are equality, else sympy simplifies the difference. A text
-    that the grammar does not know is read by that of math-verify, in a process that holds nothing else. A comparison
-    that the *answer* makes too expensive is worth 0, with the flag `undecided`; a gold that is, or that cannot be read
-    or has no value, makes the task `task_error`. No text of a completion is ever evaluated. Results name the versions
-    of the libraries. Without the extra `math` all that needs no process works, and the rest is `infra_error`.
+    is left (radicals, trigonometric identities, integrals) goes to a jailed process of the verification's own, which is
+    killed at its limits: 110 equal digits at every probe are equality; what cannot be evaluated so goes to another one,
+    where sympy simplifies the difference. A text that the grammar does not know is read by that of math-verify, in a
+    process that holds nothing else. An answer that makes a comparison too expensive, or impossible to decide, is worth
+    0, with the flag `undecided`. A right answer that is too expensive by itself, cannot be read or has no value makes
+    the task `task_error`. No text of a completion is ever evaluated. Results name the versions of the libraries.
+    Without the extra `math` all that needs no process works, and the rest is `infra_error`.
 
     The published rewards behind the profiles use math-verify's own comparison, which pays some wrong answers, misses
     some right ones, and pays everything when the gold cannot be read (huggingface/open-r1 issues 86, 215; Math-Verify
@@ -95,8 +96,8 @@ class MathTask(RuleTask):
     reasoning: Reasoning = Reasoning.STRIP
     """What is done with the reasoning before that."""
     decimals: int | None = Field(6, ge=0, le=15)
-    """Places to which decimals must agree with a value; fewer than three digits of the value never suffice. null: not
-    at all, decimals are exact."""
+    """Places to which decimals must agree with a value; with one so small that these are fewer than three digits, its
+    share to which they must. null: decimals are exact."""
     relative_tolerance: float = Field(0.0, ge=0.0, lt=1.0, allow_inf_nan=False)
     """Share of the right value that any number may be off; 0: none."""
     percent: Literal["value", "ignore", "either"] = "value"

@@ -93,7 +93,7 @@ def _joint(text: str, at: int, style: Style, *, joins: bool) -> str | None:
     """Return what stands at `at` if it can join thousands."""
     close = _CLOSE_JOINT.match(text, at)
     if close is not None:
-        return close.group() if style.thousands else None
+        return close.group()
     if not style.thousands:
         return None
     if text.startswith(" ", at):

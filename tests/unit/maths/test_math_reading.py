@@ -188,4 +188,6 @@ def test_a_comma_before_three_digits_has_two_readings() -> None:
 def test_other_styles_of_numbers() -> None:
     """A comma as the decimal sign; nothing that joins thousands."""
     assert say("1.234,5", Style(".", ",")).node == Number(Fraction(2469, 2), 1)
+    assert say("3{,}14", Style(".", ",")).node == Number(Fraction(157, 50), 2)
     assert say("1,234", Style("")).node == Sequence((number(1), number(234)))
+    assert say("1\\,234", Style("")).node == number(1234)

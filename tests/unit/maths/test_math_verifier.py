@@ -45,6 +45,8 @@ def test_without_an_answer_there_is_none(completion: str) -> None:
         ("$$", "empty"),
         (r"\frac{1}{", "does not end|ends too early"),
         ("see the attached figure", "prose"),
+        ("see figure", "prose"),
+        ("N/A", "not there"),
         (r"\frac{1}{0}", "no value"),
         (r"\{1, \frac{1}{0}\}", "no value"),
         ("1012_2", "base 2"),
