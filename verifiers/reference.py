@@ -8,7 +8,7 @@ from typing import Any  # Any: schemas and examples are JSON
 from assay.errors import InvalidRequest
 from assay.sandboxes.nowhere import Nowhere
 from assay.schema import TaskBase
-from assay.verifiers.composite.templates import parameters_of, shown
+from assay.verifiers.composite.templates import Parameter, parameters_of, shown
 from assay.verifiers.described import described_schema
 from assay.verifiers.interface import Verifier
 from assay.verifiers.registry import Registry
@@ -59,9 +59,14 @@ def render_entry(registry: Registry, name: str) -> str:
 
 
 def example_of(verifier: Verifier) -> Mapping[str, Any]:
-    """Return the first example of a verifier's tasks, with its fields in the order in which they were written."""
+    """Return the first example of a verifier's tasks, which is worked."""
+    return examples_of(verifier)[0]
+
+
+def examples_of(verifier: Verifier) -> Sequence[Mapping[str, Any]]:
+    """Return the examples of a verifier's tasks, with their fields in the order in which they were written."""
     examples: Sequence[Mapping[str, Any]] = verifier.task_model.model_config["json_schema_extra"]["examples"]  # type: ignore[index,assignment]  # a dict, in all our models
-    return examples[0]
+    return examples
 
 
 def terms_of(verifier: Verifier, task: TaskBase) -> Sequence[Term]:
@@ -131,16 +136,20 @@ def _profiles(verifier: Verifier) -> Iterator[str]:
     yield "### Profiles\n"
     rows = ((f"`{one.name}`", _presets(one), one.source, one.about) for one in profiles)
     yield _table(("profile", "presets", "source", "what sets it apart"), rows)
-    holes = {hole.name: hole for profile in profiles for hole in parameters_of(profile)}
-    if holes:
+    users: dict[Parameter, list[str]] = {}
+    for profile in profiles:
+        for hole in parameters_of(profile):
+            users.setdefault(hole, []).append(f"`{profile.name}`")
+    if users:
         yield "Parameters of these profiles, given in `parameters`:\n"
         yield _table(
-            ("parameter", "default", "what it is"),
-            (
-                (f"`{one.name}`", "required" if one.is_required else f"`{json.dumps(one.default)}`", one.about)
-                for one in holes.values()
-            ),
+            ("parameter", "default", "what it is", "of"),
+            ((f"`{one.name}`", _given(one), one.about, ", ".join(names)) for one, names in users.items()),
         )
+
+
+def _given(parameter: Parameter) -> str:
+    return "required" if parameter.is_required else f"`{json.dumps(parameter.default)}`"
 
 
 def _presets(profile: Profile) -> str:
@@ -158,12 +167,19 @@ def _example(registry: Registry, verifier: Verifier) -> Iterator[str]:
         task = registry.parse_task(document)
     except InvalidRequest:
         return
+    yield _result(verifier, task, completion)
+    if others := examples_of(verifier)[1:]:
+        yield "Further tasks:\n"
+        lines = "\n".join(json.dumps(other) for other in others)
+        yield f"```json\n{lines}\n```\n"
+
+
+def _result(verifier: Verifier, task: TaskBase, completion: str) -> str:
     if task.runs_something():
-        yield "is `passed` with the reward 1.\n"  # not run here: a test does
-        return
+        return "is `passed` with the reward 1.\n"  # not run here: a test does
     verdict = verifier.judge(task, completion, Nowhere())
     terms = ", ".join(f"`{name}` {value:g}" for name, value in verdict.terms.items())
-    yield f"is `{verdict.outcome}` with the reward {verdict.reward:g}: {terms}.\n"
+    return f"is `{verdict.outcome}` with the reward {verdict.reward:g}: {terms}.\n"
 
 
 def _type(field: Mapping[str, Any]) -> str:
@@ -189,7 +205,7 @@ def _type(field: Mapping[str, Any]) -> str:
 
 
 def _bounds(field: Mapping[str, Any]) -> str:
-    said = [f"{sign} {field[key]:,}{unit}" for key, sign, unit in _BOUNDS if key in field]
+    said = [f"{sign} {field[key]:,.15g}{unit}" for key, sign, unit in _BOUNDS if key in field]
     return f" ({', '.join(said)})" if said else ""
 
 

@@ -11,7 +11,7 @@ from assay.sandboxes.nowhere import Nowhere
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.described import attribute_docs, described_schema
 from assay.verifiers.python_task import Style
-from assay.verifiers.reference import example_of, render, render_entry, terms_of
+from assay.verifiers.reference import example_of, examples_of, render, render_entry, terms_of
 from assay.verifiers.rules.rule import ProfiledTask
 from assay.verifiers.worked_examples import WORKED
 
@@ -61,6 +61,13 @@ def test_every_term_has_a_finite_range(name: str) -> None:
     for term in terms:
         assert -math.inf < term.low < term.high < math.inf
         assert term.about
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_examples_are_good_tasks(name: str) -> None:
+    """Each parses as a task of its verifier."""
+    for example in examples_of(REGISTRY.get(name)):
+        assert REGISTRY.parse_task(example).verifier == name
 
 
 @pytest.mark.parametrize("name", NAMES)
