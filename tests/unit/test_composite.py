@@ -257,6 +257,20 @@ def test_the_content_of_a_task_is_what_its_parts_mean() -> None:
     assert parse({**CLASS, "task": {"label": "owl"}}).content_hash() != plain
 
 
+def test_what_a_part_requires_is_required_of_the_worker() -> None:
+    """The composite must say so itself, because it decides which worker takes the attempt."""
+    entry = {"dataset": "chain_sum", "entry": {"question": "1", "answer": "1", "metadata": {}}}
+    document = {
+        "id": "t",
+        "verifier": "composite",
+        "terms": [{"name": "a", "verifier": "reasoning_gym", "task": entry}],
+    }
+
+    with pytest.raises(InvalidRequest, match="part 'a' requires reasoning_gym"):
+        default_registry().parse_task(document)
+    assert default_registry().parse_task({**document, "requires": ["reasoning_gym"]}).runs_something()
+
+
 def test_what_runs_nothing_needs_no_sandbox() -> None:
     """A composite runs something if one of its parts does."""
     assert not parse(CLASS).runs_something()

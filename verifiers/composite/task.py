@@ -241,6 +241,12 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
         )
     document = {**spec.task, **given, "id": task.id, "verifier": spec.verifier}
     typed = registry.parse_task(document, path=f"{path}.task")
+    if missing := sorted(set(typed.requires) - set(task.requires)):
+        raise InvalidRequest(
+            f"part {spec.name!r} requires {', '.join(missing)}",
+            path="requires",
+            fix="name it here: it decides who judges",
+        )
     has_limits = "limits" in task.model_fields_set and typed.runs_something()
     return typed.model_copy(update={"limits": task.limits}) if has_limits else typed
 
