@@ -86,9 +86,16 @@ def per_term(
     ddof: int = 1,
     epsilon: float = 1e-4,
 ) -> Floats:
-    """Normalise each named term in its group and then add them by weight (the first step of GDPO)."""
+    """Normalise each named term in its group and then add them by weight (the first step of GDPO).
+
+    A term that `weights` does not name has weight 1. Of a composite the parts count, not the raw terms (`part.term`)
+    that they were made of. Raises ValueError if `weights` names a term that no attempt has.
+    """
+    known = {name for row in terms for name in row}
+    if weights is not None and (unknown := sorted(weights.keys() - known)):
+        raise ValueError(f"weights for unknown terms {unknown}: there are {', '.join(sorted(known))}")
     total: Floats = np.zeros(len(terms))
-    for name in sorted({name for row in terms for name in row}):
+    for name in sorted(name for name in known if name.partition(".")[0] == name or name.partition(".")[0] not in known):
         column = [row.get(name) for row in terms]
         weight = 1.0 if weights is None else weights.get(name, 1.0)
         total += weight * grpo(column, groups, ddof=ddof, epsilon=epsilon)

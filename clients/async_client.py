@@ -8,11 +8,11 @@ from typing import Self
 import httpx
 
 from assay.clients import calls
-from assay.clients.calls import Accepted, AttemptLike, Batch, BatchStatus, Call, Read, Task, VerifierInfo
+from assay.clients.calls import Accepted, AttemptLike, Batch, BatchStatus, Call, OptionsLike, Read, Task, VerifierInfo
 from assay.clients.client import TIMEOUT
 from assay.clients.following import Following
 from assay.clients.retries import Outage, RetryPolicy, Tries
-from assay.schema import BatchOptions, Result
+from assay.schema import Result
 
 _AT_ONCE = 64
 """Calls under way at once; more wait here, because httpx looks at every connection for every waiting request."""
@@ -64,7 +64,7 @@ class AsyncClient:
         tasks: Sequence[Task],
         attempts: Sequence[AttemptLike],
         *,
-        options: BatchOptions | None = None,
+        options: OptionsLike | None = None,
         idempotency_key: str | None = None,
     ) -> Accepted:
         """Hand in a batch; once this returns, the service will finish it even if it restarts."""
@@ -95,7 +95,7 @@ class AsyncClient:
         return sorted([result async for result in self.iter_results(batch)], key=lambda result: result.index)
 
     async def run(
-        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
+        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: OptionsLike | None = None
     ) -> list[Result]:
         """Submit a batch and wait for it: results in input order."""
         accepted = await self.submit(tasks, attempts, options=options)
@@ -106,7 +106,7 @@ class AsyncClient:
         tasks: Sequence[Task],
         attempts: Sequence[AttemptLike],
         *,
-        options: BatchOptions | None = None,
+        options: OptionsLike | None = None,
         idempotency_key: str | None = None,
     ) -> list[Result]:
         """Score a few attempts at interactive priority: results in input order.

@@ -24,6 +24,7 @@ from assay.schema import Attempt, BatchOptions, Result, TaskBase
 
 Task = Mapping[str, Any] | TaskBase
 AttemptLike = Mapping[str, Any] | Attempt
+OptionsLike = BatchOptions | Mapping[str, Any]
 
 _COMPRESS_FROM_BYTES = 64_000
 _REFUSALS: Mapping[int, type[RequestError]] = {
@@ -112,7 +113,7 @@ def authorization(api_key: str | None) -> Mapping[str, str]:
 
 
 def submit(
-    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None, key: str | None
+    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: OptionsLike | None, key: str | None
 ) -> Call[Accepted]:
     """Build `POST /v1/batches`. The idempotency key makes a repeated request the same batch."""
     headers = {"Idempotency-Key": key or uuid.uuid4().hex}
@@ -120,7 +121,7 @@ def submit(
 
 
 def score(
-    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None, key: str | None
+    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: OptionsLike | None, key: str | None
 ) -> Call[list[Result]]:
     """Build `POST /v1/score`, which answers with the results; with a key a repeated request is not run again."""
     return _post("/v1/score", _batch_document(tasks, attempts, options), _read_scored, _key_header(key))
@@ -222,14 +223,14 @@ def _problem(body: bytes) -> Mapping[str, Any]:
 
 
 def _batch_document(
-    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: BatchOptions | None
+    tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: OptionsLike | None
 ) -> Mapping[str, Any]:
     document: dict[str, Any] = {
         "tasks": [_document(task) for task in tasks],
         "attempts": [_document(attempt) for attempt in attempts],
     }
     if options is not None:
-        document["options"] = options.model_dump(mode="json", exclude_unset=True)
+        document["options"] = _document(options)
     return document
 
 

@@ -8,10 +8,10 @@ from typing import Self
 import httpx
 
 from assay.clients import calls
-from assay.clients.calls import Accepted, AttemptLike, Batch, BatchStatus, Call, Read, Task, VerifierInfo
+from assay.clients.calls import Accepted, AttemptLike, Batch, BatchStatus, Call, OptionsLike, Read, Task, VerifierInfo
 from assay.clients.following import Following
 from assay.clients.retries import Outage, RetryPolicy, Tries
-from assay.schema import BatchOptions, Result
+from assay.schema import Result
 
 TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=300.0, pool=None)
 """A held `score` or a quiet stream may say nothing for minutes; after that both are asked for again."""
@@ -63,7 +63,7 @@ class Client:
         tasks: Sequence[Task],
         attempts: Sequence[AttemptLike],
         *,
-        options: BatchOptions | None = None,
+        options: OptionsLike | None = None,
         idempotency_key: str | None = None,
     ) -> Accepted:
         """Hand in a batch; once this returns, the service will finish it even if it restarts."""
@@ -94,7 +94,7 @@ class Client:
         return sorted(self.iter_results(batch), key=lambda result: result.index)
 
     def run(
-        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: BatchOptions | None = None
+        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: OptionsLike | None = None
     ) -> list[Result]:
         """Submit a batch and wait for it: results in input order."""
         return self.wait(self.submit(tasks, attempts, options=options))
@@ -104,7 +104,7 @@ class Client:
         tasks: Sequence[Task],
         attempts: Sequence[AttemptLike],
         *,
-        options: BatchOptions | None = None,
+        options: OptionsLike | None = None,
         idempotency_key: str | None = None,
     ) -> list[Result]:
         """Score a few attempts at interactive priority: results in input order.

@@ -1,9 +1,10 @@
 """The table of verifiers, and the one place where a task document becomes a typed task."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar  # Any: documents from callers are unparsed JSON
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from assay.errors import InvalidRequest, NotFound, plain
 from assay.schema import TaskBase
@@ -78,9 +79,12 @@ def parse(
         error.path = f"{path}.{error.path}" if path else error.path
         raise
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        faults = error.errors(include_url=False)
+        first = faults[0]
         where = json_path(path, first["loc"])
-        raise InvalidRequest(plain(first["msg"]), path=where, fix=_fix(first["type"])) from error
+        raise InvalidRequest(
+            plain(first["msg"]), path=where, fix=_fix(first["type"], _unknown_beside(faults))
+        ) from error
 
 
 def json_path(root: str, location: Iterable[str | int]) -> str:
@@ -91,9 +95,16 @@ def json_path(root: str, location: Iterable[str | int]) -> str:
     return path
 
 
-def _fix(kind: str) -> str:
+def _unknown_beside(faults: Sequence[ErrorDetails]) -> str:
+    """Name a field that is unknown where the first fault is: perhaps the missing one, misspelled."""
+    beside = faults[0]["loc"][:-1]
+    unknown = (one["loc"] for one in faults if one["type"] == "extra_forbidden")
+    return next((str(where[-1]) for where in unknown if where[:-1] == beside), "")
+
+
+def _fix(kind: str, unknown: str) -> str:
     known = {
         "extra_forbidden": "remove the field, or check its spelling",
-        "missing": "add the field",
+        "missing": f"add the field; there is an unknown one, {unknown!r}" if unknown else "add the field",
     }
     return known.get(kind, "correct the value")

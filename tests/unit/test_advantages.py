@@ -63,6 +63,20 @@ def test_softmax_weights_sum_to_one_over_scored_attempts() -> None:
     assert negative.tolist() == near(0.134471, 0.365529, 0.365529, 0.134471, 0)
 
 
+def test_per_term_counts_a_part_of_a_composite_once() -> None:
+    """The raw terms that a part was made of stand beside it for information."""
+    parts = [{"accuracy": 1.0, "format": 0.0}, {"accuracy": 0.0, "format": 0.0}]
+    terms = [{**row, "accuracy.accuracy": row["accuracy"], "format.tags": row["accuracy"]} for row in parts]
+
+    assert adv.per_term(terms).tolist() == adv.per_term(parts).tolist()
+
+
+def test_per_term_refuses_weights_of_terms_that_nobody_has() -> None:
+    """A typing error is not a weight of 1."""
+    with pytest.raises(ValueError, match=r"acc.*accuracy"):
+        adv.per_term([{"accuracy": 1.0}], {"acc": 2.0})
+
+
 def test_per_term_normalises_before_adding() -> None:
     """Terms that mirror each other cancel; a weight counts after normalisation."""
     terms = [{"accuracy": 1, "format": 0}, {"accuracy": 0, "format": 1}]

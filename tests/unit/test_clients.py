@@ -4,7 +4,7 @@ import httpx
 import pytest
 from scripted_service import URL, CutStream, FakeService, accepted, line, problem, result, status
 
-from assay.clients import calls
+from assay.clients import BatchOptions, calls
 from assay.clients.async_client import AsyncClient
 from assay.clients.client import Client
 from assay.clients.retries import RetryPolicy
@@ -46,6 +46,16 @@ def test_an_accepted_batch_is_as_good_as_its_id() -> None:
     assert [request.url.path for request in service.requests[1:]] == [
         "/v1/batches/b/results.jsonl", "/v1/batches/b", "/v1/batches/b", "/v1/batches/b", "/v1/batches/b/cancel",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{"cache": False}, BatchOptions(cache=False)])
+def test_options_go_as_they_are_given(options: calls.OptionsLike) -> None:
+    """A mapping or the type: the service gets what was set and nothing else."""
+    service = FakeService(accepted())
+
+    service.client().submit([{"id": "t"}], [{"task_id": "t", "completion": ""}], options=options)
+
+    assert service.document()["options"] == {"cache": False}
 
 
 def test_large_bodies_are_compressed() -> None:

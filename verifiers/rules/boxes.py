@@ -59,7 +59,7 @@ def match_greedily(ious: Floats, threshold: float, *, inclusive: bool) -> Floats
     open_ = _above(ious, threshold, inclusive)
     if open_.size == 0:
         return np.zeros(len(ious))
-    taken = open_.max(axis=1)
+    taken: Floats = open_.max(axis=1)
     wanted = open_.argmax(axis=1)[taken > 0].tolist()
     if len(set(wanted)) == len(wanted):  # nobody wants what another has taken
         return taken

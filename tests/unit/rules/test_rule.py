@@ -74,6 +74,15 @@ def test_what_nothing_reads_is_refused(fields: dict[str, Any], said: str) -> Non
         judge(RIGHT, **fields)
 
 
+def test_a_misspelled_field_is_named_beside_the_missing_one() -> None:
+    """Whoever writes `lable` is told of it, not only that `label` is missing."""
+    with pytest.raises(InvalidRequest) as caught:
+        default_registry().parse_task({"id": "t", "verifier": "classification", "lable": "cat"})
+
+    assert caught.value.path == "task.label"
+    assert "'lable'" in caught.value.fix
+
+
 def test_a_weight_for_a_term_that_is_not_there_is_the_tasks_fault() -> None:
     """The message names the terms that are."""
     with pytest.raises(TaskFault, match="accuracy, format"):
