@@ -145,6 +145,8 @@ class ExactMatchTask(RuleTask):
             raise ValueError("most_tags quarters the second of `scores`: it must be positive, and the first one not")
         if self.extract is not Source.TAG and (self.least_blocks > 1 or self.block is not Block.LAST):
             raise ValueError("block and least_blocks mean nothing here: extract is not `tag`")
+        if self.extract in (Source.HASH_NUMBER, Source.HASH_LINE) and any("####" in one for one in self.answers):
+            raise ValueError("an answer holds `####`, which no answer that is read can: give what stands behind it")
         return self
 
 

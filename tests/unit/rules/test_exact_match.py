@@ -268,3 +268,10 @@ def test_every_profile_is_accepted() -> None:
     for profile in REGISTRY.get("exact_match").task_model.PROFILES:
         needs = {"tags": ["answer"]} if "layout" in profile.fields else {}
         assert judge("exact_match", "x", answers="1", profile=profile.name, **needs).reward is not None
+
+
+@pytest.mark.parametrize("profile", ["verl-gsm8k/code", "verl-gsm8k/hardened"])
+def test_a_gold_with_its_working_is_refused(profile: str) -> None:
+    """A data set's raw field would make every completion wrong."""
+    with pytest.raises(InvalidRequest, match="behind it"):
+        judge("exact_match", "#### 42", profile=profile, answers="Tom has 4.\n#### 42")
