@@ -70,3 +70,18 @@ def test_an_entry_that_cannot_be_scored_is_the_tasks_fault(dataset: str, entry: 
     """Unknown data sets and entries without what their scorer needs."""
     with pytest.raises(TaskFault):
         judge(pool, "<answer>1</answer>", entry, dataset)
+
+
+def test_a_scorer_that_compares_with_tuples_gets_them(pool: Pool) -> None:
+    """JSON has none; what the data set made as tuples comes as lists."""
+    grid = [[1, 2], [3, 4]]
+    entry = {"question": "?", "answer": "1 2\n3 4", "metadata": {"input": grid, "output": grid}}
+
+    assert judge(pool, "<answer>\n1 2\n3 4\n</answer>", entry, "arc_agi").outcome is Outcome.PASSED
+    assert judge(pool, "<answer>\n1 2\n3 5\n</answer>", entry, "arc_agi").outcome is Outcome.FAILED
+
+
+def test_an_entry_of_another_data_set_is_the_tasks_fault(pool: Pool) -> None:
+    """Its own answer is not right there, and no other could be."""
+    with pytest.raises(TaskFault, match="own answer"):
+        judge(pool, "<answer>3*13</answer>", {**COUNTDOWN, "answer": "3*13"}, "countdown")

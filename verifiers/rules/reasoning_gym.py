@@ -26,8 +26,9 @@ class ReasoningGymTask(RuleTask):
 
     Needs the Python package `reasoning-gym` on every worker that takes the task; elsewhere it is refused. The scorer
     runs in the oracle's jail, in a process of its own, since it evaluates answers; code that is more than a formula is
-    refused there. An answer that exhausts the limits scores 0. Scorers differ by data set: many pay a share, and some
-    a floor of 0.01 for anything. Starting the library takes some two seconds of processor time an attempt.
+    refused there. An answer that exhausts the limits scores 0; an entry whose own answer is not right is `task_error`.
+    Scorers differ by data set: many pay a share, and some a floor of 0.01 for anything. Starting the library takes some
+    two seconds of processor time an attempt.
     Source: open-thought/reasoning-gym.
     """
 

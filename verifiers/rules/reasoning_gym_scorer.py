@@ -26,17 +26,38 @@ class Scorer:
     """Scores answers to one entry of a data set. Raises what the library raises if the entry cannot be scored."""
 
     def __init__(self, dataset: str, entry: str) -> None:
-        """`entry` is JSON. Its own answer is scored once, so that all is imported before the guard is up."""
+        """`entry` is JSON. Its own answer is scored here, so that all is imported before the guard is up."""
         library = importlib.import_module(MODULE)  # optional, and only ever in a jail
-        self._entry: dict[str, Any] = json.loads(entry)
         self._score: Callable[..., Any] = library.get_score_answer_fn(dataset)
-        self._score(self._entry["answer"], self._entry)
+        self._entry = settle_entry(json.loads(entry), self._score)
         sys.addaudithook(refuse_code)
 
     def check(self, _: str, given: str, answer: str) -> tuple[float, str]:
         """Return the score of an answer, and what it was; without `given` there is none."""
         score = float(self._score(answer if given else None, self._entry))
         return score, f"scored {score:g}"
+
+
+def settle_entry(entry: dict[str, Any], score: Callable[..., Any]) -> dict[str, Any]:
+    """Return the entry in the form in which its own answer is right; one whose answer is null stays as it is.
+
+    JSON has no tuples, and some scorers compare with them: where lists do not do, tuples stand in for those of the
+    metadata. Raises ValueError if the answer is right neither way, for then no answer ever is.
+    """
+    own = entry["answer"]
+    found = float(score(own, entry))
+    if own is None or found >= 1.0:
+        return entry
+    frozen = {**entry, "metadata": _freeze(entry.get("metadata"))}
+    if float(score(own, frozen)) >= 1.0:
+        return frozen
+    raise ValueError(f"the entry's own answer scores {found:g}: give the entry as its data set made it")
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_freeze, value))
+    return {key: _freeze(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def refuse_code(event: str, arguments: tuple[Any, ...]) -> None:

@@ -12,7 +12,7 @@ from assay.sandboxes.fakes import FakeSlot
 from assay.settings import Settings
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.rules.reasoning_gym import ReasoningGymTask, ReasoningGymVerifier
-from assay.verifiers.rules.reasoning_gym_scorer import is_formula, refuse_code
+from assay.verifiers.rules.reasoning_gym_scorer import is_formula, refuse_code, settle_entry
 
 ENTRY = {"question": "1 + 2", "answer": "3", "metadata": {}}
 absent = pytest.mark.skipif(
@@ -119,3 +119,24 @@ def test_imports_are_not_the_guards_matter() -> None:
     assert is_formula(compile("import os\nos.getpid()", "/lib/module.py", "exec"))
     assert is_formula(compile("from sympy import *", "<string>", "exec"))
     refuse_code("open", ("x", "r", 0))
+
+
+def test_an_entry_is_settled_by_its_own_answer() -> None:
+    """Tuples stand in for lists only where the scorer wants them; without an answer of its own nothing is settled."""
+    entry = {"answer": "1 2", "metadata": {"output": [[1, 2]], "size": 2}}
+
+    def score_lists(answer: str | None, given: dict[str, Any]) -> float:
+        return 1.0 if answer == "1 2" and given["metadata"]["output"] == [[1, 2]] else 0.05
+
+    def score_tuples(answer: str | None, given: dict[str, Any]) -> float:
+        return 1.0 if answer == "1 2" and given["metadata"]["output"] == ((1, 2),) else 0.05
+
+    assert settle_entry(entry, score_lists) is entry
+    assert settle_entry(entry, score_tuples)["metadata"] == {"output": ((1, 2),), "size": 2}
+    assert settle_entry({**entry, "answer": None}, score_lists)["metadata"] is entry["metadata"]
+
+
+def test_an_entry_that_its_own_answer_does_not_solve_is_refused() -> None:
+    """Every right answer would be called wrong."""
+    with pytest.raises(ValueError, match="own answer scores 0"):
+        settle_entry({"answer": "3", "metadata": {}}, lambda *_: 0.05)
