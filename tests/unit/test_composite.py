@@ -165,6 +165,7 @@ def test_a_violation_earns_nothing() -> None:
     """Whatever the other parts gave."""
     assert judge(stated("a"), stated("b", outcome="violation", reward=0.0)).reward == 0.0
     assert judge(stated("a", reward=-1.0), stated("b", outcome="violation", reward=0.0)).reward == -1.0
+    assert judge(stated("a"), stated("b", outcome="violation", reward=0.0), clip=[0.5, 1.0]).reward == 0.0
 
 
 @pytest.mark.parametrize("outcome", ["task_error", "infra_error", "inconclusive"])

@@ -63,8 +63,8 @@ def combine(task: CompositeTask, ended: Sequence[Ended], completion: str) -> Ver
     weighted = total([_contribution(one, marks) for one in ended])
     outcome = _outcome(task, ended)
     if outcome is Outcome.VIOLATION:
-        weighted = min(0.0, weighted)
-    reward = clip(weighted, *(task.clip or (None, None)))
+        weighted = min(weighted, 0.0)
+    reward = clip(weighted, *_bounds(task, outcome))
     standing = None
     if task.group_terms:
         standing = _standing(task, marks, completion, weighted, outcome)
@@ -111,6 +111,12 @@ def _outcome(task: CompositeTask, ended: Sequence[Ended]) -> Outcome:
     return next((outcome for outcome in deciding if outcome is not Outcome.PASSED), Outcome.PASSED)
 
 
+def _bounds(task: CompositeTask, outcome: Outcome) -> tuple[float | None, float | None]:
+    """Return what the reward is clipped to; no bound lifts a violation above 0."""
+    low, high = task.clip or (None, None)
+    return (min(low, 0.0) if low is not None and outcome is Outcome.VIOLATION else low), high
+
+
 def _by_threshold(outcome: Outcome, reward: float, threshold: float) -> Outcome:
     if outcome is Outcome.VIOLATION:
         return outcome
@@ -126,7 +132,7 @@ def _before_second_pass(task: CompositeTask, outcome: Outcome, standing: Standin
 
 
 def _standing(task: CompositeTask, marks: Passed, completion: str, weighted: float, outcome: Outcome) -> Standing:
-    low, high = task.clip or (None, None)
+    low, high = _bounds(task, outcome)
     showings = tuple(_showings(task, marks, completion, outcome))
     threshold = None if outcome is Outcome.VIOLATION else task.pass_threshold
     return Standing(showings=showings, sum=weighted, low=low, high=high, pass_threshold=threshold)
