@@ -101,6 +101,8 @@ class Batches:
         """Cancel all (or the chosen) attempts that have no result yet. Returns how many. Raises NotFound."""
         if not self._connection.ask("EXISTS", keys.batch(batch_id)):
             raise NotFound(f"no batch {batch_id!r} is unfinished", fix="check the id")
+        if chosen is None:  # said first: the last cancellation finishes the batch, which then is soon in the archive
+            self._connection.ask("HSET", keys.batch(batch_id), "cancelled", 1)
         chunk_ids = [name.decode() for name in self._connection.ask("SMEMBERS", keys.chunks(batch_id))]
         count, is_damaged = 0, False
         for start in range(0, len(chunk_ids), _PER_ROUND_TRIP):
@@ -115,7 +117,6 @@ class Batches:
             pipeline = self._connection.pipeline(atomic=True)
             self.queue.discard(pipeline, chunk_ids)
             pipeline.delete(keys.chunks(batch_id))
-            pipeline.hset(keys.batch(batch_id), "cancelled", 1)
             self._connection.run(pipeline)
         log.info("batch_cancelled batch_id=%s attempts=%d", batch_id, count)
         return count

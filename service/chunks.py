@@ -105,7 +105,9 @@ def compress(data: bytes) -> bytes:
 
 
 def decompress(blob: bytes) -> bytes:
-    """Undo `compress`."""
+    """Undo `compress`. Raises ZstdError if `blob` is damaged."""
+    if zstandard.frame_content_size(blob) > _MAX_UNPACKED_BYTES:  # the bound below is none for a frame that tells it
+        raise zstandard.ZstdError("the frame says that it holds more than any of ours")
     return zstandard.decompress(blob, max_output_size=_MAX_UNPACKED_BYTES)
 
 

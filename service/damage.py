@@ -35,21 +35,26 @@ def lost_members(connection: Connection, batch_id: str) -> list[Member]:
     label, task and metadata are gone.
     """
     readable = _readable(connection, batch_id)  # before the bitmap: a chunk that is finished meanwhile shows there
-    pipeline = connection.pipeline(atomic=True)
+    names = [json.loads(name[1:]) for name in connection.ask("HKEYS", keys.groups(batch_id)) if name[:1] == b"n"]
+    pipeline = connection.pipeline(atomic=True)  # results may be recorded or withheld meanwhile
     pipeline.hmget(keys.batch(batch_id), ["total", "accepted"])
     pipeline.get(keys.recorded(batch_id))
     pipeline.hgetall(keys.groups(batch_id))
-    (total, accepted), bitmap, groups = connection.run(pipeline)
+    for name in names:
+        pipeline.hlen(keys.withheld(batch_id, name))
+    (total, accepted), bitmap, groups, *withheld = connection.run(pipeline)
     if total is None:
         return []
     pending = [index for index in range(int(total)) if not has_result(bitmap or b"", index)]
     left = _left_by_group(groups)
-    left.subtract(_withheld_by_group(connection, batch_id, left))
+    left.subtract(dict(zip(names, withheld, strict=True)))
     left.subtract(readable[index].entry.group for index in pending if index in readable)
-    names = left.elements()
+    guesses = left.elements()
     terms = Terms(batch_id, float(accepted))
     nobody = TaskRef("", "", "", "")
-    return [Member(terms, Entry(index, "", nobody, next(names, ""), "")) for index in pending if index not in readable]
+    return [
+        Member(terms, Entry(index, "", nobody, next(guesses, ""), "")) for index in pending if index not in readable
+    ]
 
 
 def holders_of(connection: Connection, chunk_id: str) -> list[str]:
@@ -73,14 +78,6 @@ def _readable(connection: Connection, batch_id: str) -> Mapping[int, Member]:
         members, _ = read_all(blobs)
         found.update((one.entry.index, one) for one in members if one.terms.batch_id == batch_id)
     return found
-
-
-def _withheld_by_group(connection: Connection, batch_id: str, groups: Iterable[str]) -> Counter[str]:
-    names = list(groups)
-    pipeline = connection.pipeline()
-    for name in names:
-        pipeline.hlen(keys.withheld(batch_id, name))
-    return Counter(dict(zip(names, connection.run(pipeline), strict=True)))
 
 
 def _left_by_group(fields: Mapping[bytes, bytes]) -> Counter[str]:

@@ -70,7 +70,7 @@ end
 local function ripened(offer)
   local waiting = redis.call('HLEN', offer[18])
   if waiting == 0 or waiting ~= group_of(offer).left then return 1 end
-  redis.call('ZADD', KEYS[4], now, offer[8] .. ' ' .. offer[14])
+  redis.call('ZADD', KEYS[4], redis.call('TIME')[1], offer[8] .. ' ' .. offer[14])
   return 2
 end
 
@@ -82,7 +82,7 @@ local function add_to_group(offer, seq)
     group.scored = group.scored + 1
     group.sum = redis.call('HINCRBYFLOAT', group.key, 'r' .. name, reward)
   end
-  if group.left > 0 then return nil end
+  if group.left ~= 0 then return nil end -- below 0: the batch knows no such group
   local mean = 'null'
   if group.scored > 0 then
     mean = string.format('%.12g', tonumber(group.sum or redis.call('HGET', group.key, 'r' .. name)) / group.scored)

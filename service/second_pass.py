@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import msgpack
 import zstandard
 
-from assay.canonical import dump_line
 from assay.errors import InfraFault
 from assay.outcomes import Outcome
 from assay.schema import Result
@@ -42,7 +41,7 @@ class Withheld:
 def withhold(member: Member, line: Line, standing: Standing) -> Offer:
     """Return the offer of a result that must wait. It waits without its completion, which nobody needs any more."""
     bare = replace(member, entry=replace(member.entry, completion=""))
-    texts = f"{line.head}0{line.tail}", dump_line(standing.model_dump(mode="json"))
+    texts = f"{line.head}0{line.tail}", json.dumps(standing.model_dump(mode="json"))  # its sum may be infinite
     return Offer(member, line, Way.WITHHOLD, compress(msgpack.packb([pack([bare]), *texts])))
 
 
@@ -80,7 +79,8 @@ class SecondPass:
 
     def sweep(self, overdue_s: float = _OVERDUE_S) -> int:
         """Complete groups that have been ripe for so long. Returns how many."""
-        marks = self._connection.ask("ZRANGEBYSCORE", keys.RIPE, "-inf", time.time() - overdue_s)
+        now, _ = self._connection.ask("TIME")
+        marks = self._connection.ask("ZRANGEBYSCORE", keys.RIPE, "-inf", int(now) - overdue_s)
         for mark in marks:
             batch_id, _, group = mark.decode().partition(" ")
             self.complete(batch_id, json.loads(group))

@@ -160,7 +160,7 @@ def total(values: Sequence[float]) -> float:
     """Return the exact sum; what no double can hold comes out as infinite or NaN, which no result may carry."""
     try:
         return math.fsum(values)
-    except OverflowError:
+    except (OverflowError, ValueError):  # the latter for infinities of both signs
         return sum(values)
 
 

@@ -2,6 +2,9 @@
 
 import signal
 import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,16 @@ from batches import Document, assert_exactly_once, follow, order, submit, wait_f
 from processes import Running, is_alive, kill, running
 
 from assay.canonical import load
+from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.service import keys
-from assay.service.chunks import unpack
+from assay.service.batches import Batches
+from assay.service.chunks import Member, unpack
+from assay.service.connection import Pipeline
+from assay.service.damage import lost_members
 from assay.service.fakes import fake_registry
-from assay.service.recording import Offer, judged, offer, to_line
+from assay.service.fleet import Fleet
+from assay.service.recording import Offer, judged, offer, to_line, unjudged
 from assay.service.second_pass import withhold
 from assay.service.tasks import TaskStore
 from assay.settings import Settings
@@ -240,11 +248,21 @@ def test_a_killed_redis_is_started_again(data_dir: Path) -> None:
         check_all_compared(follow(service.http, batch_id))
 
 
-def judge_all(service: Running, batch_id: str) -> None:
-    """Do what a worker does, up to the moment when it would complete the groups; then do no more, as if killed."""
-    registry = fake_registry()
+def members_of(service: Running, batch_id: str) -> list[Member]:
+    """The attempts of a batch that are in its chunks, in input order."""
     names = [name.decode() for name in service.connection.ask("SMEMBERS", keys.chunks(batch_id))]
     members = [one for name in names for one in unpack(service.connection.ask("GET", keys.chunk(name)))]
+    return sorted(members, key=lambda one: one.entry.index)
+
+
+def judge_all(service: Running, batch_id: str) -> None:
+    """Do what a worker does, up to the moment when it would complete the groups; then do no more, as if killed."""
+    withhold_all(service, members_of(service, batch_id))
+
+
+def withhold_all(service: Running, members: Sequence[Member]) -> None:
+    """Judge attempts and have their results withheld."""
+    registry = fake_registry()
     texts = TaskStore(service.connection).documents(member.entry.task.key for member in members)
     offers: list[Offer] = []
     for member in members:
@@ -255,6 +273,13 @@ def judge_all(service: Running, batch_id: str) -> None:
         offers.append(withhold(member, to_line(result), verdict.standing))
     pipeline = service.connection.pipeline()
     offer(pipeline, offers)
+    service.connection.run(pipeline)
+
+
+def record(service: Running, member: Member) -> None:
+    """Record that an attempt could not be judged."""
+    pipeline = service.connection.pipeline()
+    offer(pipeline, [Offer(member, to_line(unjudged(member, Outcome.INFRA_ERROR, "lost")))])
     service.connection.run(pipeline)
 
 
@@ -271,14 +296,98 @@ def test_a_worker_that_dies_before_it_completes_a_group_costs_nothing(data_dir: 
         assert_exactly_once(lines, 3)
 
 
-def test_a_damaged_withheld_result_costs_only_itself(data_dir: Path) -> None:
+TOO_LARGE = bytes.fromhex("28b52ffde0") + (2**60).to_bytes(8, "little") + b"\1\0\0"  # a frame that says it is
+
+
+@pytest.mark.parametrize("damaged", [b"damaged", TOO_LARGE])
+def test_a_damaged_withheld_result_costs_only_itself(data_dir: Path, damaged: bytes) -> None:
     """It becomes `infra_error`, and the others are compared without it."""
     with running(settings_for(data_dir, workers=0)) as service:
         batch_id = submit(service.http, THREE)
         judge_all(service, batch_id)
-        service.connection.ask("HSET", keys.withheld(batch_id, "t"), 2, b"damaged")
+        service.connection.ask("HSET", keys.withheld(batch_id, "t"), 2, damaged)
 
         lines = follow(service.http, batch_id)
 
         assert rewards(lines) == [1.5, 0.5, None]
         assert_exactly_once(lines, 3)
+
+
+def test_sums_that_no_double_holds_cost_no_worker(http: httpx.Client) -> None:
+    """They are withheld like others; what bounds make of them counts, and without bounds it is `infra_error`."""
+    part = {**group_task()["terms"][0], "weight": 1e9}
+    tasks = [group_task("t", terms=[part], clip=[0.0, 1.0]), group_task("u", terms=[part])]
+    attempts = [attempt(0, reward=1e308), attempt(0), attempt(0, task_id="u", reward=1e308), attempt(0, task_id="u")]
+
+    lines = score(http, {"tasks": tasks, "attempts": attempts})
+
+    assert rewards(lines) == [1.0, 1.0, None, 1e9]
+    assert lines[2]["outcome"] == "infra_error"
+
+
+def test_a_group_that_the_batch_does_not_know_breaks_nothing(data_dir: Path) -> None:
+    """A stand-in for a lost attempt may name the wrong group: it is recorded, and so is what comes after it."""
+    with running(settings_for(data_dir, workers=0)) as service:
+        batch_id = submit(service.http, {"tasks": [group_task()], "attempts": [attempt(0), attempt(1), attempt(2)]})
+        first, *others = members_of(service, batch_id)
+        stray = replace(first, entry=replace(first.entry, group=""))
+
+        for member in (stray, *others):
+            record(service, member)
+
+        assert_exactly_once(follow(service.http, batch_id), 3)
+
+
+class Busy:
+    """A connection before whose every question a worker has one more result withheld."""
+
+    def __init__(self, service: Running, members: list[Member]) -> None:
+        self._service = service
+        self._members = members
+
+    def run(self, pipeline: Pipeline) -> list[Any]:
+        """Have one withheld, then ask."""
+        if self._members:
+            withhold_all(self._service, [self._members.pop()])
+        return self._service.connection.run(pipeline)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._service.connection, name)
+
+
+def test_who_is_lost_is_known_while_others_are_judged(data_dir: Path) -> None:
+    """As many stand-ins for each group as it lacks results, though results are withheld meanwhile."""
+    with running(settings_for(data_dir, workers=0)) as service:
+        attempts = [attempt(index, group=group) for index in range(4) for group in "gh"]
+        batch_id = submit(service.http, {"tasks": [group_task()], "attempts": attempts})
+        members = members_of(service, batch_id)
+        chunks = [keys.chunk(name.decode()) for name in service.connection.ask("SMEMBERS", keys.chunks(batch_id))]
+        service.connection.ask("DEL", *chunks)
+        busy: Any = Busy(service, [one for one in members if one.entry.group == "g"])
+
+        lost = lost_members(busy, batch_id)
+
+        withheld = int(service.connection.ask("HLEN", keys.withheld(batch_id, "g")))
+        assert withheld
+        assert Counter(one.entry.group for one in lost) == {"g": 4 - withheld, "h": 4}
+
+
+def test_a_batch_that_is_archived_while_it_is_cancelled_is_cancelled(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its status says so, and nothing of it is left in Redis."""
+    with running(settings_for(data_dir, workers=0)) as service:
+        batch_id = submit(service.http, THREE)
+        batches = Batches(service.connection, Fleet(service.connection), queue_limit=10)
+        cancel_members = batches.cancel_members
+
+        def cancel_and_wait(members: Sequence[Member]) -> int:
+            count = cancel_members(members)
+            wait_for(lambda: not service.connection.ask("EXISTS", keys.batch(batch_id)))
+            return count
+
+        monkeypatch.setattr(batches, "cancel_members", cancel_and_wait)
+        batches.cancel(batch_id)
+
+        assert status_of(service, batch_id)["state"] == "cancelled"
+        assert not service.connection.ask("EXISTS", keys.batch(batch_id))
