@@ -7,12 +7,12 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.verifiers.rules.blocks import first_block
-from assay.verifiers.rules.layouts import think_answer
+from assay.verifiers.rules.layouts import THINK_ANSWER_TERM, think_answer
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 
 _TERMS = (
     Term("accuracy", 0, 1, "1 if the answer is the label, after the normalisation that the task names"),
-    Term("format", 0, 1, "1 if the text is a think block and an answer block, with white space between them"),
+    THINK_ANSWER_TERM,
 )
 
 

@@ -16,7 +16,7 @@ from assay.verifiers.rules.detections import (
     find_answer,
     read_detections,
 )
-from assay.verifiers.rules.layouts import think_answer
+from assay.verifiers.rules.layouts import THINK_ANSWER_TERM, think_answer
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 
 MOST_OPTIMAL = 100
@@ -24,7 +24,6 @@ MOST_OPTIMAL = 100
 
 _IOU = Term("iou", 0, 1, "sum of the matched IoUs divided by `divisor`")
 _CONFIDENCE = Term("confidence", 0, 1, "mean over predictions of c where matched, of 1 - c elsewhere")
-_FORMAT = Term("format", 0, 1, "1 if the text is a think block and an answer block, with white space between them")
 _CODE = {"one_line": True, "strip": False, "out_of_range": "clip_mean", "no_objects": "zero"}
 
 
@@ -102,7 +101,9 @@ class DetectionTask(RuleTask):
         return rows(self.boxes)
 
     @model_validator(mode="after")
-    def _refuse_too_many(self) -> Self:
+    def _refuse_what_cannot_be_judged(self) -> Self:
+        if self.confidence == "absent" and "confidence_key" in self.model_fields_set:
+            raise ValueError("without confidences there is no `confidence_key`: leave it out")
         if self.matching == "optimal" and len(self.boxes) > MOST_OPTIMAL:
             raise ValueError(f"optimal matching takes at most {MOST_OPTIMAL} boxes")
         return self
@@ -117,7 +118,7 @@ class Detection:
 
     def terms(self, task: DetectionTask) -> Sequence[Term]:
         """Return IoU, confidence (where answers have it) and format."""
-        return (_IOU, _CONFIDENCE, _FORMAT) if task.confidence == "required" else (_IOU, _FORMAT)
+        return (_IOU, *([_CONFIDENCE] if task.confidence == "required" else []), THINK_ANSWER_TERM)
 
     def score(self, task: DetectionTask, text: str) -> Scored:
         """Return all terms."""

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
-from assay.verifiers.rules.format_checks import CHECKS, CheckName
+from assay.verifiers.rules.format_checks import CHECKS, LONGEST_PREFILL, CheckName
 from assay.verifiers.rules.layouts import blocks_in_order, hardened_blocks_in_order
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 
@@ -50,7 +50,7 @@ class FormatTask(RuleTask):
     """Names of tags, outermost only and in order: adds the term `tags`, 1 or 0."""
     hardened: bool = True
     """Whether checks refuse what games the published ones."""
-    prefill: str = ""
+    prefill: str = Field("", max_length=LONGEST_PREFILL)
     """What the chat template has already written of the completion, such as `<think>`: put before it."""
 
     @model_validator(mode="after")

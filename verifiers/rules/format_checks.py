@@ -7,6 +7,9 @@ from enum import StrEnum
 from assay.verifiers.rules import d1_layouts, layouts, sirl_layout
 from assay.verifiers.rules.layouts import THINK_ANSWER
 
+LONGEST_PREFILL = 1_000
+"""Characters that a chat template may have written of a completion."""
+
 
 class CheckName(StrEnum):
     """Every named check."""
@@ -42,7 +45,7 @@ class Check:
 
 
 _GLUE = ("think", "answer", "glue")
-_LONGEST = 1_000_000  # characters of a completion
+_LONGEST = 1_000_000 + LONGEST_PREFILL  # characters of a completion and what stands before it
 _D1 = "dllm-reasoning/d1@837888f reward_func.py"
 _OPEN_R1 = "huggingface/open-r1@1416fa0 rewards.py"
 _OPEN_RS = "knoveleng/open-rs@2889c47 rewards.py"

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from assay.verifiers.rules.rule import Term
+
 THINK_ANSWER = ("think", "answer")
+THINK_ANSWER_TERM = Term(
+    "format", 0, 1, "1 if the text is a think block and an answer block, with white space between them"
+)
+"""The term of every rule whose format is just that."""
 
 
 def think_answer(text: str) -> bool:

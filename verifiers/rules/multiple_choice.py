@@ -6,13 +6,13 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict
 
 from assay.verifiers.rules.blocks import first_block
-from assay.verifiers.rules.layouts import think_answer
+from assay.verifiers.rules.layouts import THINK_ANSWER_TERM, think_answer
 from assay.verifiers.rules.options import OptionTask
 from assay.verifiers.rules.rule import Profile, Scored, Term
 
 _TERMS = (
     Term("accuracy", 0, 1, "1 if the answer names the right option"),
-    Term("format", 0, 1, "1 if the text is a think block and an answer block, with white space between them"),
+    THINK_ANSWER_TERM,
 )
 
 

@@ -9,12 +9,12 @@ from pydantic import ConfigDict, Field, model_validator
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.coordinates import MOST
 from assay.verifiers.rules.intervals import Interval, hull_iou
-from assay.verifiers.rules.layouts import think_answer
+from assay.verifiers.rules.layouts import THINK_ANSWER_TERM, think_answer
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 
 _TERMS = (
     Term("iou", 0, 1, "overlap of the answered and the right interval, divided by the length of what spans both"),
-    Term("format", 0, 1, "1 if the text is a think block and an answer block, with white space between them"),
+    THINK_ANSWER_TERM,
 )
 _CODE = {"grammar": "words"}
 

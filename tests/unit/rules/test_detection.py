@@ -175,3 +175,9 @@ def test_the_order_of_predictions_does_not_matter(gold: list, boxes: list, shuff
 def test_rewards_stay_in_their_range(gold: list, predictions: list, fields: dict[str, Any]) -> None:
     """Whatever is predicted, with whatever options."""
     assert is_sound(judge("detection", found(*predictions), boxes=gold, **fields), 0, 3)
+
+
+def test_a_name_for_what_is_absent_is_refused() -> None:
+    """Nothing would read it."""
+    with pytest.raises(InvalidRequest, match="confidence_key"):
+        judge("detection", answer("[]"), boxes=GOLD, confidence="absent", confidence_key="score")

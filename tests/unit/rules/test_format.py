@@ -111,3 +111,9 @@ def test_every_check_answers_any_text() -> None:
     """Lone surrogates, null characters and nothing at all are texts."""
     for text in ("", "\ud83d", "\0", "<think>\udfff</think>"):
         assert len(judge(text, checks=list(CheckName)).terms) == len(CheckName)
+
+
+def test_what_the_template_wrote_is_bounded() -> None:
+    """A longer prefill would take d1's count below its documented range."""
+    with pytest.raises(InvalidRequest, match="prefill"):
+        judge("x", checks=["d1_xmlcount"], prefill="x" * 1_001)
