@@ -57,11 +57,10 @@ def match_greedily(ious: Floats, threshold: float, *, inclusive: bool) -> Floats
     exceeds the threshold (or reaches it, where `inclusive`). A value of 0 is never taken.
     """
     open_ = _above(ious, threshold, inclusive)
-    if open_.size == 0:
-        return np.zeros(len(ious))
-    taken: Floats = open_.max(axis=1)
-    wanted = open_.argmax(axis=1)[taken > 0].tolist()
-    if len(set(wanted)) == len(wanted):  # nobody wants what another has taken
+    taken: Floats
+    wanted = open_.nonzero()[1]
+    if 0 < wanted.size <= open_.shape[1] and len(set(wanted.tolist())) == wanted.size:
+        taken = open_.max(axis=1)  # nobody could take what another wants
         return taken
     taken = np.zeros(len(ious))
     for row in np.flatnonzero(open_.any(axis=1)):
