@@ -161,6 +161,8 @@ class CompositeTask(ProfiledTask):
             if given:
                 raise ValueError("parameters go with a profile: name one")
             return document
+        if not isinstance(document["profile"], str):
+            return document  # refused for its type
         known = {profile.name: profile for profile in cls.PROFILES}
         if document["profile"] not in known:
             raise ValueError(f"unknown profile {document['profile']!r}: use one of {', '.join(known) or '(none)'}")

@@ -69,8 +69,8 @@ class ProfiledTask(TaskBase):
     @model_validator(mode="before")
     @classmethod
     def _lay_over_profile(cls, document: Any) -> Any:
-        if not isinstance(document, Mapping) or document.get("profile") is None:
-            return document
+        if not isinstance(document, Mapping) or not isinstance(document.get("profile"), str):
+            return document  # what is no name is refused as every wrong type is
         known = {profile.name: profile for profile in cls.PROFILES}
         if document["profile"] not in known:
             raise ValueError(f"unknown profile {document['profile']!r}: use one of {', '.join(known) or '(none)'}")

@@ -83,6 +83,14 @@ def test_a_misspelled_field_is_named_beside_the_missing_one() -> None:
     assert "'lable'" in caught.value.fix
 
 
+@pytest.mark.parametrize("name", default_registry().names)
+@pytest.mark.parametrize("profile", [[], {"name": "visual-rft/code"}, 1])
+def test_a_profile_that_is_no_text_is_refused(name: str, profile: object) -> None:
+    """As any value of a wrong type is, whatever the verifier."""
+    with pytest.raises(InvalidRequest):
+        default_registry().parse_task({"id": "t", "verifier": name, "profile": profile})
+
+
 def test_a_weight_for_a_term_that_is_not_there_is_the_tasks_fault() -> None:
     """The message names the terms that are."""
     with pytest.raises(TaskFault, match="accuracy, format"):
