@@ -74,7 +74,7 @@ class TaskBase(Wire):
     """Modules a worker must have before it may take the task."""
     scoring: Scoring = Scoring.SHARE
     """How tests become a reward, where there are tests."""
-    pass_threshold: float | None = None
+    pass_threshold: float | None = Field(None, allow_inf_nan=False)
     """Reward at or above which the outcome is `passed`; default: full marks."""
     metadata: dict[str, Any] = Field(default_factory=dict)
     """The caller's own; handed back with every result."""

@@ -66,6 +66,7 @@ def test_a_profile_is_laid_under_the_task() -> None:
         ({"scoring": "all"}, "weighted sum"),
         ({"weights": {"accuracy": float("inf")}}, "finite"),
         ({"weights": {"accuracy": 1e10}}, "1000000000"),
+        ({"pass_threshold": float("nan")}, "finite"),
     ],
 )
 def test_what_nothing_reads_is_refused(fields: dict[str, Any], said: str) -> None:
