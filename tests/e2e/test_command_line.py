@@ -87,8 +87,11 @@ def test_check_names_split_shared_and_broken(assay: Assay, tmp_path: Path) -> No
 @pytest.mark.jail
 @pytest.mark.parametrize(
     "file",
-    ["code_tests.jsonl", "advantages.jsonl", "honest.jsonl", "hacks.jsonl", "own_honest.jsonl", "own_hacks.jsonl"],
-)
+    [
+        "code_tests.jsonl", "advantages.jsonl", "honest.jsonl", "hacks.jsonl", "own_honest.jsonl", "own_hacks.jsonl",
+        "math.jsonl", "length.jsonl",
+    ],
+)  # fmt: skip
 def test_conformity_files_pass(assay: Assay, cases: Path, file: str) -> None:
     """No honest program is denied and no hack is paid."""
     done = assay("cases", cases / file, timeout_s=900)
@@ -154,11 +157,13 @@ def test_doctor_finds_this_host_able(assay: Assay) -> None:
 
 
 def test_verifiers_are_listed_and_explained(assay: Assay) -> None:
-    """Names and versions, and one schema."""
+    """Names and versions, one verifier's reference, and its schema."""
     listed, explained = assay("verifiers"), assay("verifiers", "python")
+    schema = assay("verifiers", "python", "--schema")
 
-    assert [line.split("\t")[0] for line in listed.stdout.splitlines()] == ["python", "run"]
-    assert "entry_point" in json.loads(explained.stdout)["properties"]
+    assert {"python", "run", "math", "detection"} <= {line.split("\t")[0] for line in listed.stdout.splitlines()}
+    assert "entry_point" in explained.stdout
+    assert "entry_point" in json.loads(schema.stdout)["properties"]
 
 
 def test_an_unknown_verifier_is_refused(assay: Assay) -> None:
