@@ -104,6 +104,8 @@ class DetectionTask(RuleTask):
     def _refuse_what_cannot_be_judged(self) -> Self:
         if self.confidence == "absent" and "confidence_key" in self.model_fields_set:
             raise ValueError("without confidences there is no `confidence_key`: leave it out")
+        if self.threshold == 1 and self.threshold_rule == "above":
+            raise ValueError("no IoU exceeds a threshold of 1: lower it, or set threshold_rule to 'at_least'")
         if self.matching == "optimal" and len(self.boxes) > MOST_OPTIMAL:
             raise ValueError(f"optimal matching takes at most {MOST_OPTIMAL} boxes")
         return self

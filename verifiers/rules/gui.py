@@ -152,8 +152,7 @@ class GuiTask(RuleTask):
         if any(number(factor) is None or factor <= 0 for factor in self.scale):
             raise ValueError("scale takes two positive numbers")
         if self.kind != "action":
-            if self.box is None:
-                raise ValueError(f"{self.kind} is judged by a `box`")
+            self._check_box()
         elif self.right_action != "click":
             if self.box is not None or self.point is not None:
                 raise ValueError(f"{self.right_action} is not judged by a place: leave out `box` and `point`")
@@ -163,6 +162,16 @@ class GuiTask(RuleTask):
         elif self.input_text is not None:
             raise ValueError("a click is not judged by a text: leave out `input_text`")
         return self
+
+    def _check_box(self) -> None:
+        """Raise ValueError if the right box is missing, or none that an answer could reach."""
+        if self.box is None:
+            raise ValueError(f"{self.kind} is judged by a `box`")
+        if self.kind == "box_iou":
+            if self.box[0] == self.box[2] or self.box[1] == self.box[3]:
+                raise ValueError("no answer overlaps a `box` without area")
+            if self.threshold == 1 and self.threshold_rule == "above":
+                raise ValueError("no IoU exceeds a threshold of 1: lower it, or set threshold_rule to 'at_least'")
 
     def _check_text(self) -> None:
         """Raise ValueError if the right text is missing, means nothing, or is none that could be answered."""

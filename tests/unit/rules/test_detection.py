@@ -167,7 +167,7 @@ def test_the_order_of_predictions_does_not_matter(gold: list, boxes: list, shuff
             "matching": st.sampled_from(["confidence", "optimal"]),
             "empty_union": st.sampled_from(["zero", "one", "equal"]),
             "out_of_range": st.sampled_from(["clip", "clip_mean", "refuse"]),
-            "threshold": st.sampled_from([0, 0.5, 1]),
+            "threshold": st.sampled_from([0, 0.5, 0.99]),
             "threshold_rule": st.sampled_from(["above", "at_least"]),
         }
     ),
@@ -181,3 +181,10 @@ def test_a_name_for_what_is_absent_is_refused() -> None:
     """Nothing would read it."""
     with pytest.raises(InvalidRequest, match="confidence_key"):
         judge("detection", answer("[]"), boxes=GOLD, confidence="absent", confidence_key="score")
+
+
+def test_a_threshold_that_nothing_exceeds_is_refused() -> None:
+    """Reaching it is possible, exceeding it is not."""
+    with pytest.raises(InvalidRequest, match="at_least"):
+        judge("detection", RIGHT, boxes=GOLD, threshold=1)
+    assert judge("detection", RIGHT, boxes=GOLD, threshold=1, threshold_rule="at_least").terms["iou"] == 1.0

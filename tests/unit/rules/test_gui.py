@@ -178,6 +178,8 @@ def test_points_and_boxes_are_scaled_too() -> None:
         ({"box": BOX, "format_needs_hit": False}, "format_needs_hit"),
         ({"kind": "multi_point", "box": BOX, "input_text": "x"}, "input_text"),
         ({"action": "scroll", "input_text": "sideways"}, "left, right, up"),
+        ({"kind": "box_iou", "box": BOX, "threshold": 1, "threshold_rule": "above"}, "at_least"),
+        ({"kind": "box_iou", "box": [5, 5, 5, 9]}, "without area"),
         ({"action": "type", "input_text": "[]"}, "another"),
         ({"action": "type", "input_text": "no input text"}, "another"),
         ({"action": "open_app", "input_text": "x", "profile": "gui-r1/code"}, "leave out"),
