@@ -5,7 +5,7 @@ import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from assay.schema import TaskBase
@@ -15,6 +15,10 @@ from assay.verifiers.evaluate import CancelToken
 
 _AHEAD_S = 0.05  # of work that waits here: a chunk takes a few round trips to come, and rules are quick
 _REMEMBERED = 100_000  # cancelled attempts that may still be on their way here
+
+
+_Kind = tuple[bool, bool]
+"""Whether work is interactive, and whether it is light."""
 
 
 @dataclass
@@ -45,19 +49,30 @@ class Work:
         """Whether somebody waits for it on the line."""
         return self.held.claim.lane.interactive
 
+    @property
+    def is_light(self) -> bool:
+        """Whether it runs nothing, and so needs no slot."""
+        return not self.task.runs_something()
+
 
 class WaitingRoom:
-    """Hands work to slots: interactive first, then by priority, then first come first served. Thread-safe.
+    """Hands out work: interactive first, then by priority, then first come first served. Thread-safe.
 
-    Batch work leaves `reserved` slots alone, so that an interactive attempt never waits for a batch of endless loops.
+    Work that runs something is for slots. Batch work leaves `reserved` of them alone, so that an interactive attempt
+    never waits for a batch of endless loops. Light work is for one thread, which takes several at once: Python would
+    not run two of them at the same time anyhow, and threads that take turns cost more than most rules.
     """
 
     def __init__(self, slots: int, reserved: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._slots = slots
         self._batch_slots = slots - reserved
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._has_light = threading.Condition(self._lock)
         self._numbers = itertools.count()
-        self._heaps: dict[bool, list[tuple[int, int, Work]]] = {True: [], False: []}
+        self._heaps: dict[_Kind, list[tuple[int, int, Work]]] = {
+            (interactive, light): [] for interactive in (True, False) for light in (True, False)
+        }
         self._running: dict[int, Work] = {}  # by identity: a chunk that was swept may come here twice
         self._running_batch = 0
         self._cancelled: OrderedDict[tuple[str, int], None] = OrderedDict()
@@ -66,17 +81,18 @@ class WaitingRoom:
 
     def add(self, works: Iterable[Work]) -> None:
         """Take in claimed work."""
-        with self._changed:
+        with self._lock:
             for work in works:
                 if work.key in self._cancelled:
                     work.token.cancel()
                 entry = (-work.held.claim.lane.priority, next(self._numbers), work)
-                heapq.heappush(self._heaps[work.is_interactive], entry)
+                heapq.heappush(self._heaps[work.is_interactive, work.is_light], entry)
             self._changed.notify_all()
+            self._has_light.notify()
 
     def take(self) -> Work | None:
         """Wait for work that a slot may start now; None once the room is closed."""
-        with self._changed:
+        with self._lock:
             while True:
                 if self._closed:
                     return None
@@ -87,22 +103,34 @@ class WaitingRoom:
                     return work
                 self._changed.wait()
 
-    def leave(self, work: Work) -> None:
-        """Say that a slot is done with its work."""
-        with self._changed:
-            del self._running[id(work)]
-            self._running_batch -= not work.is_interactive
-            self._pace.count()
+    def take_light(self, most: int) -> list[Work]:
+        """Wait for light work and take up to `most`; none once the room is closed."""
+        with self._lock:
+            while not self._closed:
+                works = list(itertools.islice(self._light(), most))
+                if works:
+                    self._running.update((id(work), work) for work in works)
+                    return works
+                self._has_light.wait()
+            return []
+
+    def leave(self, *works: Work) -> None:
+        """Say that work which was taken is done."""
+        with self._lock:
+            for work in works:
+                del self._running[id(work)]
+                self._running_batch -= not work.is_interactive and not work.is_light
+                self._pace.count()
             self._changed.notify()
 
     def wanted(self, lanes: Sequence[Lane]) -> list[Lane]:
         """Return those lanes from which another chunk should be claimed now, in the order given."""
-        with self._changed:
+        with self._lock:
             return [lane for lane in lanes if self._wants(lane)]
 
     def cancel(self, keys: Iterable[tuple[str, int]]) -> None:
         """Cancel attempts, whether they wait, run or are still on their way here."""
-        with self._changed:
+        with self._lock:
             chosen = set(keys)
             for key in chosen:
                 self._cancelled[key] = None
@@ -116,7 +144,7 @@ class WaitingRoom:
         """Remove and return waiting work whose deadline has passed."""
         moment = time.time() if now is None else now
         late: list[Work] = []
-        with self._changed:
+        with self._lock:
             for kind, heap in self._heaps.items():
                 passed = [item for item in heap if is_late(item[2].member, moment)]
                 if passed:
@@ -127,33 +155,40 @@ class WaitingRoom:
 
     def close(self) -> None:
         """Start nothing more; what waits stays where it is in Redis."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.notify_all()
+            self._has_light.notify()
 
     def wait_until_idle(self, timeout_s: float) -> bool:
         """Wait until nothing runs; say whether that came true."""
-        with self._changed:
+        with self._lock:
             return self._changed.wait_for(lambda: not self._running, timeout_s)
 
     def running(self) -> list[Work]:
         """Return what runs."""
-        with self._changed:
+        with self._lock:
             return list(self._running.values())
 
     def _pop(self) -> Work | None:
-        if self._heaps[True]:
-            return heapq.heappop(self._heaps[True])[2]
-        if self._heaps[False] and self._running_batch < self._batch_slots:
-            return heapq.heappop(self._heaps[False])[2]
+        interactive, batch = self._heaps[True, False], self._heaps[False, False]
+        if interactive:
+            return heapq.heappop(interactive)[2]
+        if batch and self._running_batch < self._batch_slots:
+            return heapq.heappop(batch)[2]
         return None
 
+    def _light(self) -> Iterator[Work]:
+        for heap in (self._heaps[True, True], self._heaps[False, True]):
+            while heap:
+                yield heapq.heappop(heap)[2]
+
     def _wants(self, lane: Lane) -> bool:
-        heap = self._heaps[lane.interactive]
+        heaps = [heap for heap in (self._heaps[lane.interactive, light] for light in (True, False)) if heap]
         slots = self._slots if lane.interactive else self._batch_slots
-        if len(heap) < max(slots, self._pace.recent()):
+        if sum(map(len, heaps)) < max(slots, self._pace.recent()):
             return True
-        return lane.priority > -heap[0][0]  # more urgent than all that waits here
+        return lane.priority > max(-heap[0][0] for heap in heaps)  # more urgent than all that waits here
 
     def _everything(self) -> list[Work]:
         waiting = [item[2] for heap in self._heaps.values() for item in heap]

@@ -43,6 +43,7 @@ _KILL_S = 5.0
 _LISTEN_S = 0.25
 _PAUSE_S = 1.0
 _RECORD_S = 5.0
+_LIGHT_TOGETHER = 16  # attempts, of which one may take a tenth of a second if its completion is hostile
 
 
 def run_worker(
@@ -130,6 +131,7 @@ class Worker:
             self._spawn("heartbeat", self._beat),
         ]
         self._slots = [self._spawn(f"slot-{number}", self._run_slot) for number in range(self._assembly.slots)]
+        self._slots.append(self._spawn("light", self._run_light))
         log.info("worker_ready name=%s slots=%d", self._info.name, self._info.slots)
 
     def stop(self) -> None:
@@ -169,11 +171,22 @@ class Worker:
                 self._recorder.put(finished)
             self._room.leave(work)
 
+    def _run_light(self) -> None:
+        while works := self._room.take_light(_LIGHT_TOGETHER):
+            self._feeder.refill()
+            for work in works:
+                finished = self._judge(work)
+                if finished is not None:
+                    self._recorder.put(finished)
+            self._room.leave(*works)
+
     def _judge(self, work: Work) -> Finished | None:
         """Return what to record, or None if this worker is about to end and others will judge it."""
         member = work.member
         started = time.time()
         if work.token.cancelled:
+            if self._abandoning:
+                return None
             return Finished(work.held, member, to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")))
         if is_late(member, started):
             return Finished(work.held, member, to_line(unjudged(member, Outcome.CANCELLED, TOO_LATE)))

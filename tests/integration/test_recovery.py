@@ -49,6 +49,23 @@ def test_a_killed_worker_costs_nothing(data_dir: Path, workers: int) -> None:
         assert service.http.get("/v1/batches/" + batch_id).json()["outcomes"] == {"passed": TOTAL}
 
 
+def test_a_killed_worker_costs_nothing_of_what_runs_nothing(data_dir: Path) -> None:
+    """kill -9 amid rules, which one thread judges many at a time: each still gets its one result."""
+    rule = {"id": "r", "verifier": "classification", "label": "cat"}
+    attempts = [
+        {"task_id": "r", "completion": order(sleep_s=0.003, mark=f"{i} <answer>cat</answer>")} for i in range(TOTAL)
+    ]
+    with running(settings_for(data_dir)) as service:
+        batch_id = submit(service.http, {"tasks": [rule], "attempts": attempts, "options": {"cache": False}})
+        wait_for(lambda: service.http.get(f"/v1/batches/{batch_id}").json()["done"] >= TOTAL // 10)
+
+        kill(service.worker_pids()[0])
+
+        lines = follow(service.http, batch_id)
+        assert_exactly_once(lines, TOTAL)
+        assert {line["reward"] for line in lines} == {1.0}
+
+
 def test_workers_killed_again_and_again_cost_nothing(data_dir: Path) -> None:
     """Several kills in one batch."""
     with running(settings_for(data_dir)) as service:

@@ -1,18 +1,23 @@
 """The waiting room: who is next, and who is no longer wanted."""
 
+from assay.schema import TaskBase
 from assay.service.chunks import Entry, Member, TaskRef, Terms
 from assay.service.fakes import EchoTask
 from assay.service.queue import Claim, Lane
 from assay.service.waiting_room import Held, WaitingRoom, Work
+from assay.verifiers.rules.classification import ClassificationTask
 
 TASK = EchoTask(id="t", tests=("a",))
+LIGHT = ClassificationTask(id="t", label="cat")
 
 
-def work(index: int, *, interactive: bool = False, priority: int = 0, deadline: float | None = None) -> Work:
+def work(
+    index: int, *, interactive: bool = False, priority: int = 0, deadline: float | None = None, task: TaskBase = TASK
+) -> Work:
     """A piece of work in some lane."""
     claim = Claim(Lane(interactive, priority), "chunk", 1, b"")
     entry = Entry(index, str(index), TaskRef("t", "k", "c", "echo"), "g", "")
-    return Work(Held(claim, frozenset({"b"}), 1), Member(Terms("b", 0.0, deadline), entry), TASK)
+    return Work(Held(claim, frozenset({"b"}), 1), Member(Terms("b", 0.0, deadline), entry), task)
 
 
 def taken(room: WaitingRoom) -> int:
@@ -47,6 +52,33 @@ def test_a_single_slot_serves_both() -> None:
     room.add([work(0)])
 
     assert taken(room) == 0
+
+
+def test_light_work_is_taken_together_and_never_by_slots() -> None:
+    """What runs nothing waits for no slot and takes none, several at once, the most urgent first."""
+    room = WaitingRoom(1, 0)
+    room.add([work(0), *(work(index, task=LIGHT) for index in (1, 2, 3)), work(4, interactive=True, task=LIGHT)])
+
+    slot = taken(room)
+    light = room.take_light(3)
+    rest = room.take_light(3)
+
+    assert slot == 0
+    assert [one.member.entry.index for one in light] == [4, 1, 2]
+    assert [one.member.entry.index for one in rest] == [3]
+    assert len(room.running()) == 5
+
+
+def test_light_work_that_is_done_makes_room_for_nothing_else() -> None:
+    """Slots stay taken while light work leaves."""
+    room = WaitingRoom(2, 1)
+    room.add([work(0), work(1, task=LIGHT), work(2)])
+    taken(room)
+
+    room.leave(*room.take_light(8))
+
+    assert [one.member.entry.index for one in room.running()] == [0]
+    assert room.wait_until_idle(0.0) is False
 
 
 def test_quick_work_is_fetched_ahead() -> None:
@@ -109,3 +141,4 @@ def test_a_closed_room_starts_nothing() -> None:
     room.close()
 
     assert room.take() is None
+    assert room.take_light(1) == []
