@@ -66,7 +66,10 @@ class JsonSchemaTask(RuleTask):
         library = require("jsonschema_rs", "jsonschema-rs")
         try:
             return library.validator_for(
-                self.json_schema, pattern_options=library.RegexOptions(size_limit=2**20), validate_formats=True, offline=True
+                self.json_schema,
+                pattern_options=library.RegexOptions(size_limit=2**20),
+                validate_formats=True,
+                offline=True,
             )
         except (library.ValidationError, library.ReferencingError, ValueError) as error:
             raise ValueError(f"json_schema is refused: {str(error)[:300]}") from error
