@@ -51,6 +51,24 @@ def test_loops_measures_both(isolation: None) -> None:
     assert "unexpected" not in printed
 
 
+def test_rules_are_measured_both_ways(isolation: None, tmp_path: Path) -> None:
+    """Every kind has a rate through `assay score` and one through HTTP."""
+    del isolation
+    file = tmp_path / "figures.json"
+    sizes = {"--attempts": 200, "--http-attempts": 100, "--maths": 8, "--rounds": 1, "--json": file}
+    arguments = [str(word) for pair in sizes.items() for word in pair]
+
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / "rules.py", *arguments], capture_output=True, text=True, timeout=300
+    )
+
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(file.read_text())
+    kinds = ("iou", "class", "format", "maths")
+    assert {f"{kind}_local_per_s" for kind in kinds} <= figures.keys()  # of so few the start's own noise is left
+    assert all(figures[f"{kind}_http_per_s"] > 0 for kind in kinds)
+
+
 def test_soak_finds_no_growth(isolation: None) -> None:
     """Attempts of every kind leave nothing behind; few of them say little about memory, which has to settle first."""
     del isolation
