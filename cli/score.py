@@ -1,6 +1,7 @@
 """`assay score`: scores files of attempts, here or through a service."""
 
 import argparse
+import gc
 import math
 import sys
 import time
@@ -101,6 +102,7 @@ def _results(
     if service is None:
         registry = builtin_registry()
         jobs = build_jobs(registry, batch, settings, options.profile)
+        gc.freeze()  # they stay to the end: collections would look through all of them again and again
         with open_scorer(settings, registry, jobs) as scorer, closing(scorer.score(jobs, options)) as results:
             yield results
         return
