@@ -11,7 +11,7 @@ from typing import Any  # JSON values have no narrower type
 
 from assay.errors import InvalidRequest
 
-_LINES = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+_LINES = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=False)
 _BLANK = b"\xef\xbb\xbf \t\r\n"  # white space of JSON, and the byte order mark
 
 

@@ -36,16 +36,19 @@ class Nowhere:
         """There is nothing to kill."""
 
 
+_NOWHERE = nullcontext(Nowhere())
+
+
 class NoPool:
     """Implements `pool.Pool` where no task runs anything: opening it asks nothing of the machine."""
 
     def slot(self) -> AbstractContextManager[Slot]:
         """Lend the slot that starts nothing."""
-        return nullcontext(Nowhere())
+        return _NOWHERE
 
     def alone(self) -> AbstractContextManager[Slot]:
         """Lend the slot that starts nothing; there is nothing to wait for."""
-        return nullcontext(Nowhere())
+        return _NOWHERE
 
     def close(self) -> None:
         """There is nothing to end."""
