@@ -1,0 +1,1 @@
+"""The verifier `environment`: actions or a policy, replayed in an environment."""

@@ -1,0 +1,1 @@
+"""Verifiers that ask language models: `chain` and `judge`, and the endpoints they ask."""

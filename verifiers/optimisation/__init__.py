@@ -1,0 +1,1 @@
+"""The verifiers `solver` and `optimum`: programs and answers for optimisation problems."""

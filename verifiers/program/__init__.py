@@ -1,0 +1,1 @@
+"""The verifier `program`, a task's own, and verifiers that other packages bring."""

@@ -1,0 +1,1 @@
+"""The verifier `simulator`: parameters of a controller, driven through a simulated run."""

@@ -1,0 +1,1 @@
+"""The verifier `sql`: queries, run on a copy of a database."""
