@@ -17,9 +17,17 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
     "digits": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.digits_program"),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
+    "solvers": (*_STANDARD, "assay.verifiers.optimisation.solver_program", "assay.verifiers.optimisation.warm_solvers"),
+    "modelling": (
+        *_STANDARD, "assay.verifiers.optimisation.solver_program", "assay.verifiers.optimisation.warm_modelling",
+    ),
+    "highs": ("assay.sandboxes.selfcheck", "assay.verifiers.optimisation.optimum_program"),
 }
-_WITHOUT_TESTS = frozenset({"digits", "math"})
-_ORACLES = ("assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program")
+_WITHOUT_TESTS = frozenset({"digits", "math", "solvers", "modelling", "highs"})
+_ORACLES = (
+    "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",
+    "assay.verifiers.program.verify_program",
+)  # fmt: skip
 
 NAMES = tuple(_FLAVOURS)
 """Every flavour."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from assay.verifiers.composite.verifier import CompositeVerifier
 from assay.verifiers.interface import Verifier
 from assay.verifiers.maths.verifier import MathVerifier
+from assay.verifiers.program.verifier import ProgramVerifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.classification import Classification
@@ -57,8 +58,17 @@ _RULES: tuple[Rule, ...] = (
 
 def default_registry() -> Registry:
     """Return a registry of all built-in verifiers; whoever assembles a process calls it once."""
-    return with_composite(
-        [PythonVerifier(), RunVerifier(), MathVerifier(), ReasoningGymVerifier(), *map(RuleVerifier, _RULES)]
+    return with_composite([*_executed(), *map(RuleVerifier, _RULES)])
+
+
+def _executed() -> tuple[Verifier, ...]:
+    """Return the verifiers that run something; some remember, so each registry has its own."""
+    return (
+        MathVerifier(),
+        ProgramVerifier(),
+        PythonVerifier(),
+        ReasoningGymVerifier(),
+        RunVerifier(),
     )
 
 

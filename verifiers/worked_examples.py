@@ -20,6 +20,7 @@ WORKED: Mapping[str, str] = {
     "math": "<think>Half of one.</think>The answer is \\boxed{0.5}.",
     "multiple_choice": f"{_THOUGHT}<answer>B</answer>",
     "plan": 'model_id = [0, 2]\nsubtasks = ["Solve it.", "Check it."]\naccess_list = [[], [0]]',
+    "program": "abcba",
     "python": "def add(a, b):\n    return a + b",
     "reasoning_gym": "<answer>3</answer>",
     "regex": "It was on 2026-02-29.",
