@@ -83,6 +83,10 @@ class TaskBase(Wire):
         """Whether judging it starts processes, which `limits` bound."""
         return True
 
+    def asks_models(self) -> bool:
+        """Whether judging it asks model endpoints first, for as long as `limits.attempt_wall_s` allows."""
+        return False
+
     def content_hash(self) -> str:
         """Name this task's content; `id` and `metadata` do not take part."""
         return self._content_hash

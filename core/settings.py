@@ -68,6 +68,10 @@ class Settings(BaseModel):
     docker_runtime: Literal["runc", "runsc"] = Field("runc", description="Container runtime; `runsc` is gVisor.")
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
+    models: Path | None = Field(
+        None, description="TOML file of the model endpoints that tasks may name; see docs/models.md."
+    )
+    model_calls: int = Field(64, ge=1, le=1024, description="Attempts for which a worker asks models at once.")
     log_level: LogLevel = Field("info", description="Least severe level that is logged.")
 
 
@@ -135,6 +139,12 @@ def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[s
     """Names in ASSAY_REQUIRE: what tests must have here instead of skipping (CI sets `redis,jail,…`)."""
     source = os.environ if environ is None else environ
     return frozenset(_listed(source.get("ASSAY_REQUIRE", "")))
+
+
+def model_key(name: str, environ: Mapping[str, str] | None = None) -> SecretStr | None:
+    """Return the API key in the variable that a table of the models file names; None where it is not set."""
+    text = (os.environ if environ is None else environ).get(name)
+    return SecretStr(text) if text else None
 
 
 def numeric_tuning(environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -123,6 +123,7 @@ class CompositeTask(ProfiledTask):
     """Lowest and highest reward."""
 
     _parts: tuple[TypedPart, ...] = PrivateAttr(())
+    _asks_models: bool = PrivateAttr(False)  # kept, because it is asked for once per attempt, and usually False
 
     @property
     def parts(self) -> tuple[TypedPart, ...]:
@@ -137,6 +138,10 @@ class CompositeTask(ProfiledTask):
     def runs_something(self) -> bool:
         """Whether any part does."""
         return any(part.first_task.runs_something() for part in self._parts)
+
+    def asks_models(self) -> bool:
+        """Whether any part does."""
+        return self._asks_models
 
     @cached_property
     def _content_hash(self) -> str:
@@ -179,7 +184,8 @@ class CompositeTask(ProfiledTask):
         if not isinstance(registry, Registry):
             raise ValueError("a composite task is typed by a registry, which knows the verifiers of its parts")
         self._parts = tuple(_type_part(self, number, registry) for number in range(len(self.terms)))
-        if "limits" in self.model_fields_set and not self.runs_something():
+        self._asks_models = any(part.first_task.asks_models() for part in self._parts)
+        if "limits" in self.model_fields_set and not (self.runs_something() or self._asks_models):
             raise ValueError("limits mean nothing here: no part runs anything")
         return self
 
@@ -239,7 +245,7 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
     known = [name for name in registry.names if name != task.verifier]
     if spec.verifier not in known:
         raise InvalidRequest(
-            f"unknown verifier {spec.verifier!r}", path=f"{path}.verifier", fix=f"use one of {', '.join(known)}"
+            registry.missing(spec.verifier), path=f"{path}.verifier", fix=f"use one of {', '.join(known)}"
         )
     document = {**spec.task, **given, "id": task.id, "verifier": spec.verifier}
     typed = registry.parse_task(document, path=f"{path}.task")
@@ -249,7 +255,9 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
             path="requires",
             fix="name it here: it decides who judges",
         )
-    has_limits = "limits" in task.model_fields_set and typed.runs_something()
+    if given and typed.asks_models():
+        raise InvalidRequest("a part that asks models is given nothing", path=f"{path}.given", fix="drop it")
+    has_limits = "limits" in task.model_fields_set and (typed.runs_something() or typed.asks_models())
     return typed.model_copy(update={"limits": task.limits}) if has_limits else typed
 
 

@@ -83,7 +83,10 @@ class RuleTask(ProfiledTask):
     @model_validator(mode="after")
     def _refuse_what_nothing_reads(self) -> Self:
         if "limits" in self.model_fields_set and not self.runs_something():
-            raise ValueError("limits mean nothing here: this verifier runs nothing")
+            if not self.asks_models():
+                raise ValueError("limits mean nothing here: this verifier runs nothing")
+            if idle := sorted(self.limits.model_fields_set - {"attempt_wall_s"}):
+                raise ValueError(f"limits mean nothing here, but for attempt_wall_s: drop {', '.join(idle)}")
         if self.scoring is not Scoring.SHARE:
             raise ValueError("scoring means nothing here: the reward is the weighted sum of the terms")
         return self
