@@ -22,8 +22,9 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
         *_STANDARD, "assay.verifiers.optimisation.solver_program", "assay.verifiers.optimisation.warm_modelling",
     ),
     "highs": ("assay.sandboxes.selfcheck", "assay.verifiers.optimisation.optimum_program"),
+    "simulator": ("assay.sandboxes.selfcheck", "assay.verifiers.simulator.program"),
 }
-_WITHOUT_TESTS = frozenset({"digits", "math", "solvers", "modelling", "highs"})
+_WITHOUT_TESTS = frozenset({"digits", "math", "solvers", "modelling", "highs", "simulator"})
 _ORACLES = (
     "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",
     "assay.verifiers.program.verify_program",

@@ -31,6 +31,7 @@ from assay.verifiers.rules.text_overlap import TextOverlap
 from assay.verifiers.rules.tool_call import ToolCall
 from assay.verifiers.rules.tracking import Tracking
 from assay.verifiers.run import RunVerifier
+from assay.verifiers.simulator.verifier import SimulatorVerifier
 
 _RULES: tuple[Rule, ...] = (
     Classification(),
@@ -69,6 +70,7 @@ def _executed() -> tuple[Verifier, ...]:
         PythonVerifier(),
         ReasoningGymVerifier(),
         RunVerifier(),
+        SimulatorVerifier(),
     )
 
 

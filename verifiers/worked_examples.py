@@ -26,6 +26,7 @@ WORKED: Mapping[str, str] = {
     "regex": "It was on 2026-02-29.",
     "repetition": "No three words occur twice here.",
     "run": 'print("hello")',
+    "simulator": "<reasoning>Slow down.</reasoning><answer>new_mpc_params = {'qv': 20, 'v_max': 3}</answer>",
     "sudoku": "<answer>\n1234\n4321\n2143\n3412\n</answer>",
     "temporal": f"{_THOUGHT}<answer>4 to 9</answer>",
     "text_overlap": "The cat sat on the mat.",
