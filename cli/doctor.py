@@ -16,6 +16,7 @@ from assay.sandboxes.enforcement import describe
 from assay.sandboxes.probe import Finding, probe
 from assay.schema import Limits
 from assay.settings import Settings
+from assay.verifiers.plugins import Plugin
 from assay.verifiers.requirements import missing_modules
 
 _ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers; and how to get what is missing.
@@ -133,6 +134,14 @@ def _verifiers() -> list[Finding]:
     from assay.verifiers.builtin import default_registry
 
     try:
-        return [Finding("verifiers", True, ", ".join(default_registry().names))]
+        registry = default_registry()
     except AssayError as error:
         return [Finding("verifiers", False, str(error))]
+    return [Finding("verifiers", True, ", ".join(registry.names)), *map(plugin_finding, registry.plugins)]
+
+
+def plugin_finding(plugin: Plugin) -> Finding:
+    """Say what came of a verifier that another distribution offers."""
+    if plugin.verifier is not None:
+        return Finding("plugin", True, f"{plugin.name} {plugin.verifier.version}, of {plugin.distribution}")
+    return Finding("plugin", False, plugin.refusal, f"correct or uninstall {plugin.distribution}")

@@ -1,10 +1,11 @@
-"""The verifiers that come with Assay: one line each."""
+"""The verifiers that come with Assay, one line each, and those that plugins bring."""
 
 from collections.abc import Iterable
 
 from assay.verifiers.composite.verifier import CompositeVerifier
 from assay.verifiers.interface import Verifier
 from assay.verifiers.maths.verifier import MathVerifier
+from assay.verifiers.plugins import Plugin, find_plugins
 from assay.verifiers.program.verifier import ProgramVerifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
@@ -58,8 +59,9 @@ _RULES: tuple[Rule, ...] = (
 
 
 def default_registry() -> Registry:
-    """Return a registry of all built-in verifiers; whoever assembles a process calls it once."""
-    return with_composite([*_executed(), *map(RuleVerifier, _RULES)])
+    """Return a registry of all verifiers, those of plugins included; whoever assembles a process calls it once."""
+    own = [*_executed(), *map(RuleVerifier, _RULES)]
+    return with_composite(own, find_plugins({CompositeVerifier.name, *(verifier.name for verifier in own)}))
 
 
 def _executed() -> tuple[Verifier, ...]:
@@ -74,7 +76,8 @@ def _executed() -> tuple[Verifier, ...]:
     )
 
 
-def with_composite(verifiers: Iterable[Verifier]) -> Registry:
-    """Return a registry of these verifiers and of composites of them."""
-    parts = Registry(verifiers)
-    return Registry([*map(parts.get, parts.names), CompositeVerifier(parts)])
+def with_composite(verifiers: Iterable[Verifier], plugins: Iterable[Plugin] = ()) -> Registry:
+    """Return a registry of these verifiers, of those of plugins and of composites of them all."""
+    offered = tuple(plugins)
+    parts = Registry([*verifiers, *(plugin.verifier for plugin in offered if plugin.verifier is not None)], offered)
+    return Registry([*map(parts.get, parts.names), CompositeVerifier(parts)], offered)

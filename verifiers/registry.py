@@ -9,16 +9,18 @@ from pydantic_core import ErrorDetails
 from assay.errors import InvalidRequest, NotFound, plain
 from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
+from assay.verifiers.plugins import Plugin
 from assay.verifiers.rules.rule import ProfiledTask
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Registry:
-    """An immutable table of verifiers by name."""
+    """An immutable table of verifiers by name; `plugins` are what other distributions offered, refused ones too."""
 
-    def __init__(self, verifiers: Iterable[Verifier]) -> None:
+    def __init__(self, verifiers: Iterable[Verifier], plugins: Iterable[Plugin] = ()) -> None:
         self._by_name = {verifier.name: verifier for verifier in verifiers}
+        self.plugins = tuple(plugins)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -30,7 +32,12 @@ class Registry:
         try:
             return self._by_name[name]
         except KeyError:
-            raise NotFound(f"unknown verifier {name!r}", fix=f"use one of {', '.join(self.names)}") from None
+            raise NotFound(self.missing(name), fix=f"use one of {', '.join(self.names)}") from None
+
+    def missing(self, name: object) -> str:
+        """Say that there is no verifier of that name, and why, where a plugin was to be it."""
+        refused = [plugin.refusal for plugin in self.plugins if plugin.name == name]
+        return f"unknown verifier {name!r}{': ' if refused else ''}{'; '.join(refused)}"
 
     def parse_task(self, document: object, *, path: str = "task") -> TaskBase:
         """Parse a task of any verifier. Raises InvalidRequest naming the path of the fault."""
@@ -38,9 +45,7 @@ class Registry:
             raise InvalidRequest("a task is a JSON object", path=path, fix="send {...} with an id and tests")
         name = document.get("verifier", "python")
         if not isinstance(name, str) or name not in self._by_name:
-            raise InvalidRequest(
-                f"unknown verifier {name!r}", path=f"{path}.verifier", fix=f"use one of {', '.join(self.names)}"
-            )
+            raise InvalidRequest(self.missing(name), path=f"{path}.verifier", fix=f"use one of {', '.join(self.names)}")
         return parse(self._by_name[name].task_model, document, path=path, context={"registry": self})
 
     def with_profile(self, document: object, profile: str, *, path: str) -> object:
