@@ -21,6 +21,8 @@ from assay.verifiers.maths import asking, digits_program, symbolic_program
 from assay.verifiers.maths.comparison import Alternative, Alternatives
 from assay.verifiers.maths.nodes import Node
 from assay.verifiers.maths.packing import BadPacking, unpack
+from assay.verifiers.maths.probing import comparison_of, points_of
+from assay.verifiers.maths.scalars import Pair
 from assay.verifiers.scoring import add_usage, end_of
 from assay.verifiers.spending import Budget
 
@@ -83,8 +85,9 @@ class Questions:
         The time it takes is the task's own.
         """
         self._budget = Budget(self.limits)
+        payload = asking.ask_alone((value, points_of(value, value)) for value in values)
         for program in (DIGITS, ALGEBRA):
-            reply = self._ask(Role.ORACLE, program, asking.ask_alone(values))
+            reply = self._ask(Role.ORACLE, program, payload)
             if reply.body is None:
                 return Answer(Said.EXHAUSTED, reply.message)
             if reply.body is True:
@@ -104,17 +107,31 @@ class Questions:
             return Answer(Said.UNDECIDED)
 
     def _decide(self, alternative: Alternative) -> Answer:
-        left = [(pair.gold, pair.answer, pair.tolerance) for pair in alternative]
-        for program in (DIGITS, ALGEBRA):
-            reply = self._ask(Role.ORACLE, program, asking.ask_pairs(left))
-            if not isinstance(reply.body, list):
-                return Answer(Said.EXHAUSTED, reply.message)
-            if _DIFFERENT in reply.body:
-                return Answer(Said.NO)
-            left = [pair for pair, found in zip(left, reply.body, strict=True) if found != _EQUAL]
-            if not left:
-                return Answer(Said.YES)
-        return Answer(Said.UNDECIDED)
+        compared = [(pair, comparison_of(pair)) for pair in alternative]
+        left = [pair for pair, comparison in compared if comparison is None]
+        by_digits = [(pair, comparison) for pair, comparison in compared if comparison is not None]
+        if by_digits:
+            payload = asking.ask_digits(comparison for _, comparison in by_digits)
+            undecided = self._narrow(DIGITS, payload, [pair for pair, _ in by_digits])
+            if isinstance(undecided, Answer):
+                return undecided
+            left += undecided
+        if left:
+            payload = asking.ask_pairs((pair.gold, pair.answer, pair.tolerance) for pair in left)
+            undecided = self._narrow(ALGEBRA, payload, left)
+            if isinstance(undecided, Answer):
+                return undecided
+            left = undecided
+        return Answer(Said.UNDECIDED if left else Said.YES)
+
+    def _narrow(self, program: str, payload: bytes, pairs: list[Pair]) -> list[Pair] | Answer:
+        """Ask for a finding on each of the pairs; return those it leaves open, or the answer if there is one."""
+        reply = self._ask(Role.ORACLE, program, payload)
+        if not isinstance(reply.body, list):
+            return Answer(Said.EXHAUSTED, reply.message)
+        if _DIFFERENT in reply.body:
+            return Answer(Said.NO)
+        return [pair for pair, found in zip(pairs, reply.body, strict=True) if found != _EQUAL]
 
     def _ask(self, role: Role, program: str, payload: bytes) -> _Reply:
         refusal = self._budget.refusal()
