@@ -198,7 +198,7 @@ def draft_task(registry: Registry, document: Any, path: str) -> Drafted:
     key = hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
     requires = tuple(sorted(set(task.requires)))
     metadata = _metadata_text(task.metadata, path)
-    ref = TaskRef(task.id, key, content, task.verifier, requires, metadata)
+    ref = TaskRef(task.id, key, content, task.verifier, requires, metadata, task.asks_models())
     return Drafted(document, task, ref, compress(text.encode("ascii")))
 
 

@@ -6,19 +6,31 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 
 from assay.schema import TaskBase
 from assay.service.chunks import Member
 from assay.service.queue import Claim, Lane
-from assay.verifiers.evaluate import CancelToken
+from assay.verifiers.evaluate import Asked, CancelToken
 
 _AHEAD_S = 0.05  # of work that waits here: a chunk takes a few round trips to come, and rules are quick
 _REMEMBERED = 100_000  # cancelled attempts that may still be on their way here
 
 
-_Kind = tuple[bool, bool]
-"""Whether work is interactive, and whether it is light."""
+class Place(Enum):
+    """Where a piece of work goes next."""
+
+    SLOT = auto()
+    """It runs something."""
+    LIGHT = auto()
+    """It runs nothing."""
+    MODELS = auto()
+    """It asks models, and has not yet; whether it then runs something is another question."""
+
+
+_Kind = tuple[bool, Place]
+"""Whether work is interactive, and where it goes next."""
 
 
 @dataclass
@@ -38,6 +50,8 @@ class Work:
     member: Member
     task: TaskBase
     token: CancelToken = field(default_factory=CancelToken)
+    asked: Asked | None = None
+    """What models have said, where it has asked them and waits for a slot to have that judged."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -50,9 +64,13 @@ class Work:
         return self.held.claim.lane.interactive
 
     @property
-    def is_light(self) -> bool:
-        """Whether it runs nothing, and so needs no slot."""
-        return not self.task.runs_something()
+    def place(self) -> Place:
+        """Where it goes next."""
+        if self.asked is not None:
+            return Place.SLOT
+        if self.task.asks_models():
+            return Place.MODELS
+        return Place.SLOT if self.task.runs_something() else Place.LIGHT
 
 
 class WaitingRoom:
@@ -60,18 +78,23 @@ class WaitingRoom:
 
     Work that runs something is for slots. Batch work leaves `reserved` of them alone, so that an interactive attempt
     never waits for a batch of endless loops. Light work is for one thread, which takes several at once: Python would
-    not run two of them at the same time anyhow, and threads that take turns cost more than most rules.
+    not run two of them at the same time anyhow, and threads that take turns cost more than most rules. Work that asks
+    models is for threads that wait; if it then has to run something, it comes back here for a slot.
     """
 
-    def __init__(self, slots: int, reserved: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, slots: int, reserved: int, clock: Callable[[], float] = time.monotonic, *, model_calls: int = 1
+    ) -> None:
         self._slots = slots
         self._batch_slots = slots - reserved
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._has_light = threading.Condition(self._lock)
+        self._has_asking = threading.Condition(self._lock)
+        self._model_calls = model_calls
         self._numbers = itertools.count()
         self._heaps: dict[_Kind, list[tuple[int, int, Work]]] = {
-            (interactive, light): [] for interactive in (True, False) for light in (True, False)
+            (interactive, place): [] for interactive in (True, False) for place in Place
         }
         self._running: dict[int, Work] = {}  # by identity: a chunk that was swept may come here twice
         self._running_batch = 0
@@ -85,10 +108,10 @@ class WaitingRoom:
             for work in works:
                 if work.key in self._cancelled:
                     work.token.cancel()
-                entry = (-work.held.claim.lane.priority, next(self._numbers), work)
-                heapq.heappush(self._heaps[work.is_interactive, work.is_light], entry)
+                self._push(work)
             self._changed.notify_all()
             self._has_light.notify()
+            self._has_asking.notify_all()
 
     def take(self) -> Work | None:
         """Wait for work that a slot may start now; None once the room is closed."""
@@ -114,12 +137,31 @@ class WaitingRoom:
                 self._has_light.wait()
             return []
 
+    def take_asking(self) -> Work | None:
+        """Wait for work that asks models; None once the room is closed."""
+        with self._lock:
+            while not self._closed:
+                for heap in (self._heaps[True, Place.MODELS], self._heaps[False, Place.MODELS]):
+                    if heap:
+                        work: Work = heapq.heappop(heap)[2]
+                        self._running[id(work)] = work
+                        return work
+                self._has_asking.wait()
+            return None
+
+    def hand_over(self, work: Work, asked: Asked) -> None:
+        """Let work that was taken to ask models wait for a slot, with what they said."""
+        with self._lock:
+            del self._running[id(work)]
+            self._push(replace(work, asked=asked))
+            self._changed.notify_all()
+
     def leave(self, *works: Work) -> None:
         """Say that work which was taken is done."""
         with self._lock:
             for work in works:
                 del self._running[id(work)]
-                self._running_batch -= not work.is_interactive and not work.is_light
+                self._running_batch -= not work.is_interactive and work.place is Place.SLOT
                 self._pace.count()
             self._changed.notify()
 
@@ -146,10 +188,10 @@ class WaitingRoom:
         late: list[Work] = []
         with self._lock:
             for kind, heap in self._heaps.items():
-                passed = [item for item in heap if is_late(item[2].member, moment)]
+                passed = [item for item in heap if _may_not_start(item[2], moment)]
                 if passed:
                     late.extend(item[2] for item in passed)
-                    self._heaps[kind] = [item for item in heap if not is_late(item[2].member, moment)]
+                    self._heaps[kind] = [item for item in heap if not _may_not_start(item[2], moment)]
                     heapq.heapify(self._heaps[kind])
         return late
 
@@ -159,6 +201,7 @@ class WaitingRoom:
             self._closed = True
             self._changed.notify_all()
             self._has_light.notify()
+            self._has_asking.notify_all()
 
     def wait_until_idle(self, timeout_s: float) -> bool:
         """Wait until nothing runs; say whether that came true."""
@@ -170,8 +213,12 @@ class WaitingRoom:
         with self._lock:
             return list(self._running.values())
 
+    def _push(self, work: Work) -> None:
+        entry = (-work.held.claim.lane.priority, next(self._numbers), work)
+        heapq.heappush(self._heaps[work.is_interactive, work.place], entry)
+
     def _pop(self) -> Work | None:
-        interactive, batch = self._heaps[True, False], self._heaps[False, False]
+        interactive, batch = self._heaps[True, Place.SLOT], self._heaps[False, Place.SLOT]
         if interactive:
             return heapq.heappop(interactive)[2]
         if batch and self._running_batch < self._batch_slots:
@@ -179,14 +226,18 @@ class WaitingRoom:
         return None
 
     def _light(self) -> Iterator[Work]:
-        for heap in (self._heaps[True, True], self._heaps[False, True]):
+        for heap in (self._heaps[True, Place.LIGHT], self._heaps[False, Place.LIGHT]):
             while heap:
                 yield heapq.heappop(heap)[2]
 
     def _wants(self, lane: Lane) -> bool:
-        heaps = [heap for heap in (self._heaps[lane.interactive, light] for light in (True, False)) if heap]
-        slots = self._slots if lane.interactive else self._batch_slots
-        if sum(map(len, heaps)) < max(slots, self._pace.recent()):
+        places = (Place.MODELS,) if lane.asks_models else (Place.SLOT, Place.LIGHT)
+        heaps = [heap for heap in (self._heaps[lane.interactive, place] for place in places) if heap]
+        if lane.asks_models:
+            enough = self._model_calls
+        else:
+            enough = max(self._slots if lane.interactive else self._batch_slots, self._pace.recent())
+        if sum(map(len, heaps)) < enough:
             return True
         return lane.priority > max(-heap[0][0] for heap in heaps)  # more urgent than all that waits here
 
@@ -224,6 +275,10 @@ class _Pace:
             self._before = self._since if spans < 2 else 0
             self._since = 0
             self._began = now
+
+
+def _may_not_start(work: Work, now: float) -> bool:
+    return work.asked is None and is_late(work.member, now)  # what has asked models has started
 
 
 def is_late(member: Member, now: float) -> bool:

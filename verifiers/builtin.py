@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from assay.verifiers.composite.verifier import CompositeVerifier
 from assay.verifiers.interface import Verifier
 from assay.verifiers.maths.verifier import MathVerifier
+from assay.verifiers.models.chain import ChainVerifier
+from assay.verifiers.models.judge import JudgeVerifier
 from assay.verifiers.plugins import Plugin, find_plugins
 from assay.verifiers.program.verifier import ProgramVerifier
 from assay.verifiers.python import PythonVerifier
@@ -60,8 +62,13 @@ _RULES: tuple[Rule, ...] = (
 
 def default_registry() -> Registry:
     """Return a registry of all verifiers, those of plugins included; whoever assembles a process calls it once."""
-    own = [*_executed(), *map(RuleVerifier, _RULES)]
+    own = [*_executed(), *_asking(), *map(RuleVerifier, _RULES)]
     return with_composite(own, find_plugins({CompositeVerifier.name, *(verifier.name for verifier in own)}))
+
+
+def _asking() -> tuple[Verifier, ...]:
+    """Return the verifiers that ask models."""
+    return ChainVerifier(), JudgeVerifier()
 
 
 def _executed() -> tuple[Verifier, ...]:

@@ -177,6 +177,8 @@ def _example(registry: Registry, verifier: Verifier) -> Iterator[str]:
 
 
 def _result(verifier: Verifier, task: TaskBase, completion: str) -> str:
+    if task.asks_models():
+        return "is `passed` with the reward 1, if the models do as they are told.\n"
     if task.runs_something():
         return "is `passed` with the reward 1.\n"  # not run here: a test does
     verdict = verifier.judge(task, completion, Nowhere())

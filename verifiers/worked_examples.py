@@ -5,6 +5,7 @@ from collections.abc import Mapping
 _THOUGHT = "<think>Let me look.</think>"
 
 WORKED: Mapping[str, str] = {
+    "chain": 'model_id = [0, 1]\nsubtasks = ["Work it out.", "Check it, and box it."]\naccess_list = [[], [0]]',
     "classification": "<think>Golden fur, floppy ears.</think><answer>golden retriever</answer>",
     "composite": "<think>Small, brown, tail up.</think><answer>wren</answer>",
     "countdown": "<think>8 times 3 is 24.</think><answer>(8 + 5) * 3</answer>",
@@ -14,6 +15,7 @@ WORKED: Mapping[str, str] = {
     "grounded_qa": f"{_THOUGHT}<answer>B</answer><glue>[(4.0, 10.0)]</glue>",
     "gui": f"{_THOUGHT}<answer>[{{'action': 'click', 'point': [140, 220], 'input_text': 'no input text'}}]</answer>",
     "instructions": "The fog lifts over the harbour.",
+    "judge": "I built a house of oak, with a door and a roof.",
     "json_schema": '{"age": 42}',
     "knights_knaves": f"{_THOUGHT}<answer>Ann is a knight. Bob is a knave.</answer>",
     "length": "",

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.canonical import content_hash
 from assay.errors import EndpointFault
 from assay.outcomes import Outcome, has_null_reward
 from assay.sandboxes.interface import Slot
@@ -12,7 +11,6 @@ from assay.verifiers.interface import Asking, Prepared, decided
 from assay.verifiers.models.chain_prompt import PROMPT_VERSION, Seen, worker_request
 from assay.verifiers.models.chain_task import ChainTask
 from assay.verifiers.models.interface import Line, NoModels
-from assay.verifiers.registry import Registry
 from assay.verifiers.rules.plan import TERMS, Lists, Unplanned, check_runnable, read_lists
 from assay.verifiers.rules.rule import Scored, Term, conclude
 from assay.verifiers.scoring import MESSAGE_CHARACTERS
@@ -36,13 +34,8 @@ class ChainVerifier:
     """Runs the plan of a completion against the endpoints of its task."""
 
     name = "chain"
+    version = f"1+{PROMPT_VERSION}"
     task_model = ChainTask
-
-    def __init__(self, registry: Registry) -> None:
-        """`registry` holds the verifiers that may judge the final answer."""
-        self._registry = registry
-        known = {name: registry.get(name).version for name in registry.names}
-        self.version = f"1+{content_hash([PROMPT_VERSION, known])[:8]}"
 
     def terms(self, task: ChainTask) -> Sequence[Term]:
         """Return parsed and correct."""
@@ -51,9 +44,10 @@ class ChainVerifier:
 
     def flags(self, task: ChainTask) -> tuple[str, ...]:
         """Return the flag that models had a part in it, and those of the answer's verifier."""
-        verifier = self._registry.get(task.answer_task.verifier)
-        asks = task.answer_task.asks_models() and isinstance(verifier, Asking)
-        return (FLAG, *(verifier.flags(task.answer_task) if asks and isinstance(verifier, Asking) else ()))
+        verifier, judged_by = task.answer_verifier, task.answer_task
+        if judged_by.asks_models() and isinstance(verifier, Asking):
+            return (FLAG, *verifier.flags(judged_by))
+        return (FLAG,)
 
     def prepare(self, task: ChainTask, completion: str, line: Line) -> Prepared:
         """Run the plan, if there is one. Raises EndpointFault where an endpoint gives no answer."""
@@ -66,23 +60,26 @@ class ChainVerifier:
             _check_length(lists, task)
         except Unplanned as error:
             return _unplanned(task, error, parsed=task.checks == "parse")
-        versions = {f"model.{name}": model for name, model in line.describe(task.pool).items()}
+        answered_by = f"{task.answer_verifier.name} {task.answer_verifier.version}"
+        versions = {f"model.{name}": model for name, model in line.describe(task.pool).items()} | {
+            "answer": answered_by
+        }
         outputs = _run(task, lists, line)
-        finish, needs_slot = self._finisher(task, outputs[-1].text, line)
+        finish, needs_slot = _finisher(task, outputs[-1].text, line)
         return Prepared(lambda slot: _concluded(task, outputs, finish(slot), versions), needs_slot)
 
     def judge(self, task: ChainTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict where there is no model to ask. Raises EndpointFault unless none is needed."""
         return self.prepare(task, completion, NoModels()).finish(slot)
 
-    def _finisher(self, task: ChainTask, answer: str, line: Line) -> tuple[Callable[[Slot], Verdict], bool]:
-        """Return what judges the final answer, and whether that needs a slot; a judge is asked right away."""
-        judged_by = task.answer_task
-        verifier = self._registry.get(judged_by.verifier)
-        if judged_by.asks_models() and isinstance(verifier, Asking):
-            prepared = verifier.prepare(judged_by, answer, line)
-            return prepared.finish, prepared.needs_slot
-        return lambda slot: verifier.judge(judged_by, answer, slot), judged_by.runs_something()
+
+def _finisher(task: ChainTask, answer: str, line: Line) -> tuple[Callable[[Slot], Verdict], bool]:
+    """Return what judges the final answer, and whether that needs a slot; a judge is asked right away."""
+    verifier, judged_by = task.answer_verifier, task.answer_task
+    if judged_by.asks_models() and isinstance(verifier, Asking):
+        prepared = verifier.prepare(judged_by, answer, line)
+        return prepared.finish, prepared.needs_slot
+    return lambda slot: verifier.judge(judged_by, answer, slot), judged_by.runs_something()
 
 
 def _check_length(lists: Lists, task: ChainTask) -> None:

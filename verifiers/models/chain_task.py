@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
 from assay.schema import TaskBase
+from assay.verifiers.interface import Verifier
 from assay.verifiers.models.interface import EndpointName
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.plan import PlanFields
@@ -65,19 +66,24 @@ class ChainTask(PlanFields):
     max_output_characters: int = Field(20_000, ge=1, le=200_000)
     """The most that is kept of a step's output; if one is cut, the result has the flag `output_cut`."""
 
-    _answer: TaskBase | None = PrivateAttr(None)
+    _answer: TaskBase = PrivateAttr()
+    _answer_verifier: Verifier = PrivateAttr()
+
+    @property
+    def answer_verifier(self) -> Verifier:
+        """Who judges the answer."""
+        return self._answer_verifier
 
     @property
     def answer_task(self) -> TaskBase:
         """The typed task of the answer, under this task's limits if it has any."""
-        assert self._answer is not None  # set as soon as the fields are
         if "limits" in self.model_fields_set and self._answer.runs_something():
             return self._answer.model_copy(update={"limits": self.limits})
         return self._answer
 
     def runs_something(self) -> bool:
         """Whether judging the answer does."""
-        return self._answer is not None and self._answer.runs_something()
+        return self._answer.runs_something()
 
     def asks_models(self) -> bool:
         """It asks those of the pool."""
@@ -96,6 +102,7 @@ class ChainTask(PlanFields):
         if not isinstance(registry, Registry):
             raise ValueError("a chain is typed by a registry, which knows the verifier of its answer")
         self._answer = _typed(self, registry)
+        self._answer_verifier = registry.get(self._answer.verifier)
 
 
 def _typed(task: ChainTask, registry: Registry) -> TaskBase:
