@@ -144,6 +144,7 @@ class _Engine:
         """Return the reply and the seconds it took, pauses included, turns waited for not. Raises EndpointFault."""
         access = self._endpoints[name]
         body = exchange.body(access, request)
+        self._connections()  # the first time it loads certificates, which shall cost nobody's budget
         spent_s = 0.0
         for tries in range(1, access.endpoint.retries + 2):
             async with self._turns[name]:

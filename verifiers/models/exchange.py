@@ -56,7 +56,7 @@ async def receive(response: httpx.Response) -> bytes:
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Refusal("its answer is compressed, although that was refused", is_passing=False)
     data = bytearray()
-    async for part in response.aiter_raw():
+    async for part in response.aiter_bytes():
         data += part
         if len(data) > MOST_BYTES:
             raise Refusal(f"its answer is longer than {MOST_BYTES} bytes", is_passing=False)

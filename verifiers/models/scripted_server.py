@@ -163,7 +163,7 @@ class ScriptedServer:
         self._open += 1
         try:
             while (incoming := await read_request(reader)) is not None:
-                if not await self._answer(incoming, writer):
+                if not await self._answer(incoming, reader, writer):
                     return
         except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.CancelledError):
             return  # the client has gone, or is none, or the server ends
@@ -171,7 +171,7 @@ class ScriptedServer:
             self._open -= 1
             writer.close()
 
-    async def _answer(self, incoming: Incoming, writer: asyncio.StreamWriter) -> bool:
+    async def _answer(self, incoming: Incoming, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; say whether the connection goes on."""
         recorded = Recorded(incoming.headers.get("authorization", ""), json.loads(incoming.body))
         self.requests.append(recorded)
@@ -180,7 +180,8 @@ class ScriptedServer:
             writer.write(write_head(404, {}, 0))
             await writer.drain()
             return True
-        await asyncio.sleep(rule.delay_s)
+        if await _has_left(reader, None if rule.fault == "stall" else rule.delay_s):
+            return False
         body = (rule.body if rule.body is not None else _completion(rule, match)).encode("utf-8", "surrogatepass")
         return await _send(rule, body, writer)
 
@@ -195,15 +196,23 @@ class ScriptedServer:
         return None, None
 
 
+async def _has_left(reader: asyncio.StreamReader, within_s: float | None) -> bool:
+    """Wait so long (None: for ever); say whether the client has left meanwhile."""
+    try:
+        async with asyncio.timeout(within_s):
+            await reader.read(1)
+    except TimeoutError:
+        return False
+    return True
+
+
 async def _send(rule: Rule, body: bytes, writer: asyncio.StreamWriter) -> bool:
     """Send an answer as the rule says; say whether the connection goes on."""
     match rule.fault:
-        case None:
+        case None | "stall":
             writer.write(write_head(rule.status, rule.headers, len(body)) + body)
             await writer.drain()
             return True
-        case "stall":
-            await asyncio.Event().wait()
         case "cut":
             writer.write(write_head(rule.status, rule.headers, len(body)) + body[: len(body) // 2])
             await writer.drain()
