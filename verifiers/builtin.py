@@ -8,6 +8,8 @@ from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.models.chain import ChainVerifier
 from assay.verifiers.models.judge import JudgeVerifier
 from assay.verifiers.plugins import Plugin, find_plugins
+from assay.verifiers.optimisation.optimum import OptimumVerifier
+from assay.verifiers.optimisation.solver import SolverVerifier
 from assay.verifiers.program.verifier import ProgramVerifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
@@ -75,10 +77,12 @@ def _executed() -> tuple[Verifier, ...]:
     """Return the verifiers that run something; some remember, so each registry has its own."""
     return (
         MathVerifier(),
+        OptimumVerifier(),
         ProgramVerifier(),
         PythonVerifier(),
         ReasoningGymVerifier(),
         RunVerifier(),
+        SolverVerifier(),
         SimulatorVerifier(),
     )
 

@@ -21,6 +21,7 @@ WORKED: Mapping[str, str] = {
     "length": "",
     "math": "<think>Half of one.</think>The answer is \\boxed{0.5}.",
     "multiple_choice": f"{_THOUGHT}<answer>B</answer>",
+    "optimum": 'All the wheat that there may be. <answer>{"wheat": 3, "rye": 1}</answer>',
     "plan": 'model_id = [0, 2]\nsubtasks = ["Solve it.", "Check it."]\naccess_list = [[], [0]]',
     "program": "abcba",
     "python": "def add(a, b):\n    return a + b",
@@ -29,6 +30,12 @@ WORKED: Mapping[str, str] = {
     "repetition": "No three words occur twice here.",
     "run": 'print("hello")',
     "simulator": "<reasoning>Slow down.</reasoning><answer>new_mpc_params = {'qv': 20, 'v_max': 3}</answer>",
+    "solver": (
+        "<think>Two crops.</think>\n<model>max 3w + 2r, w + r <= 4, w + 3r <= 6, w <= 3</model>\n<python>\n"
+        "from scipy.optimize import linprog\n"
+        "best = linprog([-3, -2], A_ub=[[1, 1], [1, 3]], b_ub=[4, 6], bounds=[(0, 3), (0, None)])\n"
+        "print('OBJ:', -best.fun)\n</python>"
+    ),
     "sudoku": "<answer>\n1234\n4321\n2143\n3412\n</answer>",
     "temporal": f"{_THOUGHT}<answer>4 to 9</answer>",
     "text_overlap": "The cat sat on the mat.",
