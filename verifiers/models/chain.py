@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.errors import EndpointFault
+from assay.errors import EndpointFault, TaskFault
 from assay.outcomes import Outcome, has_null_reward
 from assay.sandboxes.interface import Slot
 from assay.schema import Step, Verdict
@@ -79,7 +79,14 @@ def _finisher(task: ChainTask, answer: str, line: Line) -> tuple[Callable[[Slot]
     if judged_by.asks_models() and isinstance(verifier, Asking):
         prepared = verifier.prepare(judged_by, answer, line)
         return prepared.finish, prepared.needs_slot
-    return lambda slot: verifier.judge(judged_by, answer, slot), judged_by.runs_something()
+
+    def finish(slot: Slot) -> Verdict:
+        try:
+            return verifier.judge(judged_by, answer, slot)
+        except TaskFault as error:
+            raise TaskFault(f"answer: {error}") from error
+
+    return finish, judged_by.runs_something()
 
 
 def _check_length(lists: Lists, task: ChainTask) -> None:
