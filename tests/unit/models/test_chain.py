@@ -182,7 +182,7 @@ def test_a_fault_of_the_answers_task_leaves_no_reward() -> None:
     """The verifier of the answer cannot judge by it."""
     unknown = {"verifier": "plan", "pool_size": 3, "chain_correct": None}
 
-    with pytest.raises(TaskFault, match="^answer: chain_correct is null"):
+    with pytest.raises(TaskFault, match=r"^answer: chain_correct is null"):
         judged(GOOD, FakeModels(POOL, lambda _, __: GOOD), answer=unknown)
 
 
