@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self  # Any: a request's document is JSON
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assay.canonical import dump_line
 from assay.errors import InvalidRequest, plain
@@ -25,6 +25,7 @@ from assay.verifiers.models.wire import Incoming, read_request, write_head
 _FLOOD = b"x" * 65_536
 _FLOOD_PARTS = 1_000_000_000 // len(_FLOOD) + 1
 _DRIP_S = 0.02
+_GROUP = re.compile(r"\\([1-9])")
 
 
 class Rule(BaseModel):
@@ -39,7 +40,7 @@ class Rule(BaseModel):
     times: int | None = Field(None, ge=1)
     """How many requests the rule answers; unset is any number."""
     reply: str = ""
-    """What the model says; groups of `match` stand in it as in `re.sub`: `\\1`, `\\g<name>`."""
+    """What the model says; `\\1` to `\\9` stand for groups of `match`."""
     finish_reason: str = "stop"
     """Why it ended: `length` says that a limit cut it."""
     body: str | None = None
@@ -54,14 +55,19 @@ class Rule(BaseModel):
     """`stall`: no answer ever; `cut`: the connection ends within the body; `drip`: the body comes byte by byte, with
     blanks without end behind it; `flood`: a gigabyte."""
 
-    @field_validator("match")
-    @classmethod
-    def _compiles(cls, text: str) -> str:
+    @model_validator(mode="after")
+    def _check_match(self) -> Self:
         try:
-            re.compile(text)
+            groups = re.compile(self.match).groups
         except re.error as error:
-            raise ValueError(f"no regular expression: {error}") from error
-        return text
+            raise ValueError(f"match is no regular expression: {error}") from error
+        if any(int(number) > groups for number in _GROUP.findall(self.reply)):
+            raise ValueError(f"reply names a group of match, which has {groups}")
+        return self
+
+    def say(self, match: re.Match[str]) -> str:
+        """Return what the model says where `match` matches so."""
+        return _GROUP.sub(lambda place: match.group(int(place.group(1))) or "", self.reply)
 
 
 class Script(BaseModel):
@@ -233,7 +239,7 @@ async def _send(rule: Rule, body: bytes, writer: asyncio.StreamWriter) -> bool:
 
 
 def _completion(rule: Rule, match: re.Match[str]) -> str:
-    message = {"role": "assistant", "content": match.expand(rule.reply)}
+    message = {"role": "assistant", "content": rule.say(match)}
     choice = {"index": 0, "message": message, "finish_reason": rule.finish_reason}
     return dump_line({"id": "scripted", "object": "chat.completion", "choices": [choice]})
 
