@@ -4,12 +4,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal  # Any: a literal may be any plain value
+from typing import Annotated, Any, Literal  # Any: a literal may be any plain value
+
+from pydantic import Field
 
 from assay.verifiers.rules.literal import read_literal
 
 UNBOUNDED: Literal["unbounded"] = "unbounded"
-Gold = float | Literal["unbounded"] | None
+Gold = Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | None
 """The right objective; None: there is none, since nothing is feasible."""
 
 _LONGEST = 400  # characters of a line in which a number is looked for

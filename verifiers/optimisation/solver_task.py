@@ -87,7 +87,7 @@ class SolverTask(RuleTask):
     """Modules a worker must have; scipy and highspy are always among them."""
     limits: Limits = PROGRAM_LIMITS
     """Of the program; default here: 10 s, 20 s of CPU, 1024 MB, 256 processes and threads."""
-    gold_objective: Gold = Field(allow_inf_nan=False)
+    gold_objective: Gold
     """The right objective; null: nothing is feasible, so that a program that ends well without an objective is right;
     `"unbounded"`: there is no end to it, so that none or an infinite one is right."""
     absolute_tolerance: float = Field(0.01, ge=0.0, le=1e9, allow_inf_nan=False)
