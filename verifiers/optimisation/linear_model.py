@@ -66,8 +66,9 @@ class LinearModel(Wire):
         if twice := next((name for name, count in known.items() if count > 1), None):
             raise ValueError(f"variable {twice!r} is there twice")
         for terms in (self.objective.terms, *(row.terms for row in self.constraints)):
-            if unknown := terms.keys() - known.keys():
-                raise ValueError(f"there is no variable {min(unknown)!r}")
+            unknown = next((name for name in terms if name not in known), None)
+            if unknown is not None:
+                raise ValueError(f"there is no variable {unknown!r}")
             if not all(map(math.isfinite, terms.values())):
                 raise ValueError("coefficients are finite")
         return self
