@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
@@ -112,12 +113,12 @@ class _Threads:
         self._executor.shutdown(wait=True)
 
 
-def builtin_registry() -> Registry:
-    """Return the verifiers that come with Assay."""
+def builtin_registry(databases: Path | None = None) -> Registry:
+    """Return the verifiers that come with Assay, and those of plugins."""
     # Here, not at the top: commands that only talk to a service need no verifiers.
     from assay.verifiers.builtin import default_registry
 
-    return default_registry()
+    return default_registry(databases)
 
 
 @contextmanager

@@ -72,6 +72,7 @@ class Settings(BaseModel):
         None, description="TOML file of the model endpoints that tasks may name; see docs/models.md."
     )
     model_calls: int = Field(64, ge=1, le=1024, description="Attempts for which a worker asks models at once.")
+    databases: Path | None = Field(None, description="Folder of the database files that tasks of `sql` may name.")
     log_level: LogLevel = Field("info", description="Least severe level that is logged.")
 
 

@@ -23,8 +23,12 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     ),
     "highs": ("assay.sandboxes.selfcheck", "assay.verifiers.optimisation.optimum_program"),
     "simulator": ("assay.sandboxes.selfcheck", "assay.verifiers.simulator.program"),
+    "sqlite": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.sqlite_program"),
+    "duckdb": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.duckdb_program"),
 }
-_WITHOUT_TESTS = frozenset({"digits", "math", "solvers", "modelling", "highs", "simulator"})
+_WITHOUT_TESTS = frozenset({
+    "digits", "duckdb", "highs", "math", "modelling", "simulator", "solvers", "sqlite",
+})  # fmt: skip
 _ORACLES = (
     "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",
     "assay.verifiers.program.verify_program",

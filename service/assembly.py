@@ -68,7 +68,7 @@ def assemble(settings: Settings) -> Assembly:
     from assay.verifiers.builtin import default_registry
     from assay.verifiers.models.opening import open_models
 
-    registry = default_registry()
+    registry = default_registry(settings.databases)
     slots = slot_count(settings)
     models = open_models(settings)
     pool = open_pool(override(settings, {"slots": min(_MOST_SLOTS, slots + reserve_for(slots))}))

@@ -1,6 +1,7 @@
 """The verifiers that come with Assay, one line each, and those that plugins bring."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from assay.verifiers.composite.verifier import CompositeVerifier
 from assay.verifiers.interface import Verifier
@@ -36,6 +37,7 @@ from assay.verifiers.rules.text_overlap import TextOverlap
 from assay.verifiers.rules.tool_call import ToolCall
 from assay.verifiers.rules.tracking import Tracking
 from assay.verifiers.run import RunVerifier
+from assay.verifiers.sql.verifier import SqlVerifier
 from assay.verifiers.simulator.verifier import SimulatorVerifier
 
 _RULES: tuple[Rule, ...] = (
@@ -62,9 +64,12 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def default_registry() -> Registry:
-    """Return a registry of all verifiers, those of plugins included; whoever assembles a process calls it once."""
-    own = [*_executed(), *_asking(), *map(RuleVerifier, _RULES)]
+def default_registry(databases: Path | None = None) -> Registry:
+    """Return a registry of all verifiers, those of plugins included; whoever assembles a process calls it once.
+
+    `databases` is the operator's folder of databases, which only who judges needs.
+    """
+    own = [*_executed(databases), *_asking(), *map(RuleVerifier, _RULES)]
     return with_composite(own, find_plugins({CompositeVerifier.name, *(verifier.name for verifier in own)}))
 
 
@@ -73,7 +78,7 @@ def _asking() -> tuple[Verifier, ...]:
     return ChainVerifier(), JudgeVerifier()
 
 
-def _executed() -> tuple[Verifier, ...]:
+def _executed(databases: Path | None) -> tuple[Verifier, ...]:
     """Return the verifiers that run something; some remember, so each registry has its own."""
     return (
         MathVerifier(),
@@ -84,6 +89,7 @@ def _executed() -> tuple[Verifier, ...]:
         RunVerifier(),
         SolverVerifier(),
         SimulatorVerifier(),
+        SqlVerifier(databases),
     )
 
 

@@ -5,7 +5,17 @@ from collections.abc import Mapping, Sequence
 from assay.cli.conformity.advantage_cases import check_advantages
 from assay.cli.conformity.judging import Judge, Judged, agree
 from assay.cli.conformity.lines import Document, FamilyLine
-from assay.cli.conformity.mappings import composition, maths, optimisation, puzzles, shapes, simulator, text, vision
+from assay.cli.conformity.mappings import (
+    composition,
+    maths,
+    optimisation,
+    puzzles,
+    shapes,
+    simulator,
+    sql,
+    text,
+    vision,
+)
 from assay.cli.conformity.mappings.mapping import Check
 from assay.outcomes import Outcome
 from assay.schema import Scoring
@@ -68,5 +78,6 @@ _CHECKS: Mapping[str, Check] = {
     **maths.FAMILIES,
     **optimisation.FAMILIES,
     **composition.FAMILIES,
+    **sql.FAMILIES,
     **simulator.FAMILIES,
 }
