@@ -26,7 +26,7 @@ _EDGE_PRICE, _EDGE_SLOPE = 200.0, 20.0  # per m² and per m beyond an edge
 _CORNER_PRICE, _CORNER_SLOPE = 10.0, 1.0  # per (m/s²)² and per m/s² of cornering too hard
 _STEER_PRICE = 1e-3  # keeps the angle decided where no weight does
 _SETTINGS = {
-    "verbose": False, "max_iter": 500, "eps_abs": 1e-4, "eps_rel": 1e-4, "check_termination": 20, "rho": 1.0,
+    "verbose": False, "max_iter": 300, "eps_abs": 1e-4, "eps_rel": 1e-4, "check_termination": 20, "rho": 1.0,
     "adaptive_rho": 1, "adaptive_rho_interval": 40, "polishing": False, "warm_starting": True, "scaling": 10,
 }  # fmt: skip
 _DRIVABLE = frozenset({"solved", "solved inaccurate", "maximum iterations reached"})

@@ -119,7 +119,7 @@ def _known(task: SimulatorTask) -> Mapping[str, Parameter]:
 def _driven(task: SimulatorTask, slot: Slot, given: Given, baseline: Report) -> Driven:
     """Drive with the given parameters, if that can change anything. Raises InfraFault, Inconclusive."""
     if given is None:
-        return Driven(None, "no parameters were given")
+        return Driven(None)
     values = settle(given, baseline.known)
     if isinstance(values, Refused):
         return Driven(None, values.reason)
@@ -158,9 +158,10 @@ def _compared(task: SimulatorTask, baseline: Report, driven: Driven) -> str:
     goal = f"{task.goal.text}, " if task.goal is not None else ""
     defaults = _defaults(baseline)
     shown = ", ".join(f"{name} {value:g}" for name, value in defaults.items())
-    values = defaults if driven.values is None else driven.values
-    changed = ", ".join(f"{name} {value:g}" for name, value in values.items() if value != defaults[name])
-    return f"{goal}driven with {changed or 'nothing changed'}, against the defaults {shown}"
+    if driven.values is None:
+        return f"{goal}not driven; the defaults are {shown}"
+    changed = ", ".join(f"{name} {value:g}" for name, value in driven.values.items() if value != defaults[name])
+    return f"{goal}driven with {changed or 'nothing changed'}; the defaults are {shown}"
 
 
 def _protocol(baseline: Report, driven: Driven) -> str:
