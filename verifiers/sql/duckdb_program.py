@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any  # Any: connections are untyped where duckdb is not installed, cells are of any type
 
 from assay.verifiers.sql import answering
-from assay.verifiers.sql.results import BUILT, ERROR, MEMORY, MISSING, REFUSED, Named, Question, unpack_question
+from assay.verifiers.sql.results import BUILT, ERROR, MEMORY, MISSING, REFUSED, Question, Typed, unpack_question
 
 _MODULE = "duckdb"
 _NAME = "task"
@@ -93,6 +93,7 @@ def _build(question: Question) -> bytes:
 
 
 def _run(question: Question, sql: str, image_fd: int) -> bytes:
+    sql.encode()  # a lone surrogate is an error to be told
     connection = _open(image_fd, question.memory_mb)
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
@@ -130,6 +131,12 @@ def _remove(path: str) -> None:
 
 
 def _rows(connection: Any) -> Iterator[list[Any]]:
-    """Yield the rows; a float that is not even equal to itself travels as what it is called, which is."""
     while rows := connection.fetchmany(_ROWS_AT_ONCE):
-        yield from ([cell if cell == cell else Named(str(cell)) for cell in row] for row in rows)
+        yield from ([_travelling(cell) for cell in row] for row in rows)
+
+
+def _travelling(cell: Any) -> Any:
+    """Return what goes by type and text as that: what holds other values, and floats that do not equal themselves."""
+    if isinstance(cell, (list, tuple, dict)):
+        return Typed(type(cell).__name__, repr(cell))
+    return cell if cell == cell else Typed("float", str(cell))

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 _TOKENS = re.compile(
     r"(?P<blank>\s+|--[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/)?)"
-    r"|(?P<quoted>'[^']*'?|\"[^\"]*\"?|`[^`]*`?)"
+    r"|(?P<quoted>'[^']*'?|\"[^\"]*\"?|`[^`]*`?|\[[^\]]*\]?)"
     r"|(?P<word>[^\W\d][\w$]*)"
     r"|(?P<other>\d[\w.]*|.)",
     re.DOTALL,
@@ -24,7 +24,7 @@ class Kind(Enum):
     BLANK = auto()
     """White space or a comment; an unclosed one runs to the end."""
     QUOTED = auto()
-    """A string or a quoted name; doubled quotes make it two tokens."""
+    """A string or a quoted name, in brackets too; doubled quotes make it two tokens."""
     WORD = auto()
     OTHER = auto()
     """A number or a single character."""
@@ -52,15 +52,18 @@ def is_blank(sql: str) -> bool:
     return all(token.kind is Kind.BLANK or token.text == ";" for token in tokens(sql))
 
 
-def is_single(sql: str) -> bool:
-    """Whether nothing but white space, comments and semicolons follows the first semicolon."""
+def only_statement(sql: str) -> str | None:
+    """Return the text up to the first semicolon; None if more follows it than white space, comments and semicolons."""
+    kept: list[str] = []
     ended = False
     for token in tokens(sql):
         if token.text == ";":
             ended = True
-        elif ended and token.kind is not Kind.BLANK:
-            return False
-    return True
+        elif not ended:
+            kept.append(token.text)
+        elif token.kind is not Kind.BLANK:
+            return None
+    return "".join(kept)
 
 
 def is_ordered(sql: str) -> bool:

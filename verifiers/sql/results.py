@@ -21,17 +21,10 @@ ROWS, ERROR, REFUSED, LARGE, MEMORY, BUILT, MISSING = "rows", "error", "refused"
 
 @dataclass(frozen=True)
 class Typed:
-    """A value that is no number, text or bytes, such as a date: equal if its type and its text are."""
+    """A value that is no number, text or bytes, such as a date or a list: equal if its type and its text are."""
 
     type: str
     text: str
-
-
-@dataclass(frozen=True)
-class Named:
-    """A number that is none, on its way: it arrives as Typed."""
-
-    name: str
 
 
 Cell = None | bool | int | float | str | bytes | Typed
@@ -123,8 +116,8 @@ def _pack(value: object) -> object:
         return msgpack.ExtType(_WIDE, str(value).encode())
     if isinstance(value, decimal.Decimal):
         return _number(value)
-    if isinstance(value, Named):
-        return _typed("float", value.name)
+    if isinstance(value, Typed):
+        return _typed(value.type, value.text)
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, (datetime.date, datetime.time, uuid.UUID)):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any  # Any: cells are of whatever SQLite stores
 
 from assay.verifiers.sql import answering
-from assay.verifiers.sql.lexing import is_single
+from assay.verifiers.sql.lexing import only_statement
 from assay.verifiers.sql.results import BUILT, ERROR, MEMORY, REFUSED, Caps, Question, unpack_question
 
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -31,6 +31,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 10,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+_CATALOGUE = "sqlite_master"  # asked for when a virtual table is opened; nothing lets a statement itself change it
 _NAMES = {
     sqlite3.SQLITE_ATTACH: "ATTACH", sqlite3.SQLITE_DETACH: "DETACH", sqlite3.SQLITE_PRAGMA: "PRAGMA",
     sqlite3.SQLITE_FUNCTION: "a function that is not for queries", sqlite3.SQLITE_INSERT: "INSERT",
@@ -74,9 +75,8 @@ def _build(question: Question) -> bytes:
     connection.executescript(question.schema)
     connection.execute("BEGIN")
     for table, rows in question.tables:
-        name = '"' + table.replace('"', '""') + '"'
         for row in rows:
-            connection.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
+            connection.execute(f"INSERT INTO {_quoted(table)} VALUES ({','.join('?' * len(row))})", row)
     if connection.in_transaction:
         connection.execute("COMMIT")
     return connection.serialize()
@@ -87,9 +87,10 @@ def _run(image: bytes | mmap.mmap, question: Question) -> bytes:
     refused: list[str] = []
     try:
         connection = _open(image, question.memory_mb, refused)
-        if not is_single(question.sql):
+        statement = only_statement(question.sql)
+        if statement is None:
             return answering.answer(ERROR, "more than one statement")
-        cursor = connection.execute(question.sql)
+        cursor = connection.execute(statement)
         if cursor.description is None:
             return answering.answer(ERROR, "the statement gives no rows")
         columns = [described[0] for described in cursor.description]
@@ -113,8 +114,23 @@ def _open(image: bytes | mmap.mmap, memory_mb: int, refused: list[str]) -> sqlit
         connection.enable_load_extension(False)
     for category, value in _LIMITS.items():
         connection.setlimit(category, value)
+    _open_virtual_tables(connection)
     connection.set_authorizer(_authorizer(refused))
     return connection
+
+
+def _open_virtual_tables(connection: sqlite3.Connection) -> None:
+    """Have them opened before anything is refused: some prepare their own writes then, long before any is made."""
+    virtual = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
+    for (table,) in connection.execute(virtual).fetchall():
+        try:
+            connection.execute(f"SELECT 1 FROM {_quoted(table)} LIMIT 0")
+        except sqlite3.Error:
+            continue  # whoever names it will be told
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _text(stored: bytes) -> str:
@@ -136,6 +152,8 @@ def _authorizer(refused: list[str]) -> Callable[..., int]:
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in _FUNCTIONS:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_PRAGMA and (first or "").lower() in _PRAGMAS:
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_UPDATE and first == _CATALOGUE:
             return sqlite3.SQLITE_OK
         refused.append(_NAMES.get(action, "a statement that is no query"))
         return sqlite3.SQLITE_DENY

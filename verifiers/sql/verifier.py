@@ -12,6 +12,7 @@ from assay.verifiers.sql.asking import Ran
 from assay.verifiers.sql.comparison import TooMuch, are_same
 from assay.verifiers.sql.extraction import Found, find_query, has_layout
 from assay.verifiers.sql.golds import Golds
+from assay.verifiers.sql.lexing import is_blank
 from assay.verifiers.sql.results import Table
 from assay.verifiers.sql.task import Refused, SqlTask
 
@@ -77,9 +78,8 @@ class SqlVerifier:
         found = find_query(completion, task.places)
         if task.format_gate and not formed:
             found = None
-        if found is None:
-            wanted = "a layout" if task.format_gate else "a query"
-            return _Judged(formed, outcome=Outcome.NO_ANSWER, message=f"there is no {wanted} as the task asks for")
+        if found is None or is_blank(found.sql):
+            return _Judged(formed, outcome=Outcome.NO_ANSWER, message="there is no query where the task looks for it")
         ran = self._golds.run(task, found.sql, Role.CANDIDATE, slot)
         if ran.table is None:
             return _not_run(task, formed, ran)
