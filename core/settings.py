@@ -71,7 +71,12 @@ class Settings(BaseModel):
     models: Path | None = Field(
         None, description="TOML file of the model endpoints that tasks may name; see docs/models.md."
     )
-    model_calls: int = Field(64, ge=1, le=1024, description="Attempts for which a worker asks models at once.")
+    model_calls: int = Field(
+        64,
+        ge=1,
+        le=1024,
+        description="Attempts for which a worker asks models at once; calls of `/v1/score` have a quarter on top.",
+    )
     databases: Path | None = Field(None, description="Folder of the database files that tasks of `sql` may name.")
     log_level: LogLevel = Field("info", description="Least severe level that is logged.")
 

@@ -38,7 +38,7 @@ class Assembly:
     reserved: int
     close: Callable[[], None]
     model_calls: int = 1
-    """How many attempts ask models at once."""
+    """For how many attempts of batches models are asked at once; interactive ones have a share on top."""
 
 
 @dataclass(frozen=True)

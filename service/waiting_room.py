@@ -11,10 +11,10 @@ from enum import Enum, auto
 
 from assay.schema import TaskBase
 from assay.service.chunks import Member
+from assay.service.pace import Pace
 from assay.service.queue import Claim, Lane
 from assay.verifiers.evaluate import Asked, CancelToken
 
-_AHEAD_S = 0.05  # of work that waits here: a chunk takes a few round trips to come, and rules are quick
 _REMEMBERED = 100_000  # cancelled attempts that may still be on their way here
 
 
@@ -78,8 +78,10 @@ class WaitingRoom:
 
     Work that runs something is for slots. Batch work leaves `reserved` of them alone, so that an interactive attempt
     never waits for a batch of endless loops. Light work is for one thread, which takes several at once: Python would
-    not run two of them at the same time anyhow, and threads that take turns cost more than most rules. Work that asks
-    models is for threads that wait; if it then has to run something, it comes back here for a slot.
+    not run two of them at the same time anyhow, and threads that take turns cost more than most rules.
+
+    Work that asks models is for threads that wait: `model_calls` of a batch's at once, and interactive ones as many as
+    there are threads. If it then has to run something, it comes back here for a slot.
     """
 
     def __init__(
@@ -98,9 +100,10 @@ class WaitingRoom:
         }
         self._running: dict[int, Work] = {}  # by identity: a chunk that was swept may come here twice
         self._running_batch = 0
+        self._asking_batch = 0
         self._cancelled: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._closed = False
-        self._pace = _Pace(clock)
+        self._pace = Pace(clock)
 
     def add(self, works: Iterable[Work]) -> None:
         """Take in claimed work."""
@@ -138,21 +141,21 @@ class WaitingRoom:
             return []
 
     def take_asking(self) -> Work | None:
-        """Wait for work that asks models; None once the room is closed."""
+        """Wait for work that may ask models now; None once the room is closed."""
         with self._lock:
             while not self._closed:
-                for heap in (self._heaps[True, Place.MODELS], self._heaps[False, Place.MODELS]):
-                    if heap:
-                        work: Work = heapq.heappop(heap)[2]
-                        self._running[id(work)] = work
-                        return work
+                work = self._pop_asking()
+                if work is not None:
+                    self._running[id(work)] = work
+                    self._asking_batch += not work.is_interactive
+                    return work
                 self._has_asking.wait()
             return None
 
     def hand_over(self, work: Work, asked: Asked) -> None:
         """Let work that was taken to ask models wait for a slot, with what they said."""
         with self._lock:
-            del self._running[id(work)]
+            self._end(work)
             self._push(replace(work, asked=asked))
             self._changed.notify_all()
 
@@ -160,8 +163,7 @@ class WaitingRoom:
         """Say that work which was taken is done."""
         with self._lock:
             for work in works:
-                del self._running[id(work)]
-                self._running_batch -= not work.is_interactive and work.place is Place.SLOT
+                self._end(work)
                 self._pace.count()
             self._changed.notify()
 
@@ -217,6 +219,25 @@ class WaitingRoom:
         entry = (-work.held.claim.lane.priority, next(self._numbers), work)
         heapq.heappush(self._heaps[work.is_interactive, work.place], entry)
 
+    def _end(self, work: Work) -> None:
+        del self._running[id(work)]
+        if work.is_interactive:
+            return
+        place = work.place
+        if place is Place.SLOT:
+            self._running_batch -= 1
+        elif place is Place.MODELS:
+            self._asking_batch -= 1
+            self._has_asking.notify()
+
+    def _pop_asking(self) -> Work | None:
+        interactive, batch = self._heaps[True, Place.MODELS], self._heaps[False, Place.MODELS]
+        if interactive:
+            return heapq.heappop(interactive)[2]
+        if batch and self._asking_batch < self._model_calls:
+            return heapq.heappop(batch)[2]
+        return None
+
     def _pop(self) -> Work | None:
         interactive, batch = self._heaps[True, Place.SLOT], self._heaps[False, Place.SLOT]
         if interactive:
@@ -244,37 +265,6 @@ class WaitingRoom:
     def _everything(self) -> list[Work]:
         waiting = [item[2] for heap in self._heaps.values() for item in heap]
         return [*waiting, *self._running.values()]
-
-
-class _Pace:
-    """How many attempts were finished in the last full span of `_AHEAD_S`, or since: quick ones may go on as quickly.
-
-    Nothing is expected after a span in which none was.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._began = clock()
-        self._before = 0
-        self._since = 0
-
-    def count(self) -> None:
-        """Count one."""
-        self._turn()
-        self._since += 1
-
-    def recent(self) -> int:
-        """Return the number."""
-        self._turn()
-        return max(self._before, self._since)
-
-    def _turn(self) -> None:
-        now = self._clock()
-        spans = (now - self._began) / _AHEAD_S
-        if spans >= 1:
-            self._before = self._since if spans < 2 else 0
-            self._since = 0
-            self._began = now
 
 
 def _may_not_start(work: Work, now: float) -> bool:

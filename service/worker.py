@@ -19,7 +19,7 @@ import msgpack
 from assay.errors import AssayError, ServiceUnavailable
 from assay.outcomes import Outcome
 from assay.service import keys
-from assay.service.assembly import Assembler, Assembly
+from assay.service.assembly import Assembler, Assembly, reserve_for
 from assay.service.connection import Connection, next_message
 from assay.service.feeder import TOO_LATE, Feeder
 from assay.service.fleet import Fleet, WorkerInfo
@@ -133,7 +133,8 @@ class Worker:
         ]
         self._slots = [self._spawn(f"slot-{number}", self._run_slot) for number in range(self._assembly.slots)]
         self._slots.append(self._spawn("light", self._run_light))
-        self._slots += [self._spawn(f"asking-{n}", self._run_asking) for n in range(self._assembly.model_calls)]
+        askers = self._assembly.model_calls + reserve_for(self._assembly.model_calls)
+        self._slots += [self._spawn(f"asking-{number}", self._run_asking) for number in range(askers)]
         log.info("worker_ready name=%s slots=%d", self._info.name, self._info.slots)
 
     def stop(self) -> None:

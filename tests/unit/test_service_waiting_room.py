@@ -120,6 +120,28 @@ def test_what_has_asked_models_leaves_reserved_slots_alone() -> None:
     assert taken(room) == 1
 
 
+def test_batches_leave_threads_that_ask_to_interactive_work() -> None:
+    """Whoever waits on the line asks models at once, however many attempts of batches do."""
+    room = WaitingRoom(1, 0, model_calls=1)
+    room.add([work(0, task=ASKING), work(1, task=ASKING), work(2, interactive=True, task=ASKING)])
+
+    order = []
+    for _ in range(2):
+        next_work = room.take_asking()
+        assert next_work is not None
+        order.append(next_work)
+    room.add([work(3, interactive=True, task=ASKING)])
+    third = room.take_asking()
+    room.leave(order[1])
+    last = room.take_asking()
+
+    assert [one.member.entry.index for one in order] == [2, 0]
+    assert third is not None
+    assert third.member.entry.index == 3
+    assert last is not None
+    assert last.member.entry.index == 1
+
+
 def test_work_that_asks_models_is_wanted_apart() -> None:
     """However much of it waits, other lanes are served; of its own as much is wanted as is asked at once."""
     room = WaitingRoom(2, 0, model_calls=3)
