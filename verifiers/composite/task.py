@@ -6,14 +6,23 @@ from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Literal, Self  # Any: a part's task is unparsed JSON until its verifier types it
 
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
 from assay.schema import Scoring, TaskBase, Wire
 from assay.verifiers.composite.group_terms import GroupTerm, Name
 from assay.verifiers.composite.profiles import PROFILES
-from assay.verifiers.composite.templates import fill
+from assay.verifiers.composite.templates import expanded, pointed
+from assay.verifiers.refusals import refusal
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.rule import Factor, Profile, ProfiledTask, Termed
 
@@ -159,21 +168,9 @@ class CompositeTask(ProfiledTask):
     @model_validator(mode="before")
     @classmethod
     def _lay_over_profile(cls, document: Any) -> Any:
-        if not isinstance(document, Mapping):
-            return document
-        given = document.get("parameters", {})
-        if document.get("profile") is None:
-            if given:
-                raise ValueError("parameters go with a profile: name one")
-            return document
-        if not isinstance(document["profile"], str):
-            return document  # refused for its type
-        known = {profile.name: profile for profile in cls.PROFILES}
-        if document["profile"] not in known:
-            raise ValueError(f"unknown profile {document['profile']!r}: use one of {', '.join(known) or '(none)'}")
-        if not isinstance(given, Mapping):
-            return document  # refused for its type
-        return {**fill(known[document["profile"]], given), **document}
+        if isinstance(document, Mapping) and document.get("profile") is None and document.get("parameters"):
+            raise InvalidRequest("parameters go with a profile", path="profile", fix="name one")
+        return expanded(cls.PROFILES, document)
 
     @model_validator(mode="after")
     def _agree(self, info: ValidationInfo) -> Self:
@@ -188,6 +185,17 @@ class CompositeTask(ProfiledTask):
         if "limits" in self.model_fields_set and not (self.runs_something() or self._asks_models):
             raise ValueError("limits mean nothing here: no part runs anything")
         return self
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _point_at_parameters(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Have faults of what a profile was filled with point at the parameter: nobody wrote the rest."""
+        try:
+            return handler(document)
+        except ValidationError as error:
+            raise pointed(cls.PROFILES, document, refusal(error, expanded(cls.PROFILES, document))) from error
+        except InvalidRequest as error:
+            raise pointed(cls.PROFILES, document, error) from error
 
 
 def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[str]:

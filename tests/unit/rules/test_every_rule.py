@@ -87,8 +87,9 @@ def profiled(example: Mapping[str, Any], profile: str, model: type[TaskBase]) ->
         return {"id": "c", "verifier": example["verifier"], "profile": profile, "parameters": given}
     needed = {"cache": 100} if preset.get("kind") == "soft_overlong" else {}
     needed |= {"length": 50} if preset.get("unit") == "tokens" else {}
-    needed |= {"tags": ["think", "answer"]} if "layout" in preset else {}
+    needed |= {"tags": ["think", "answer"]} if "layout" in preset and example["verifier"] == "exact_match" else {}
     needed |= {"token_ids": [1, 2, 1, 2, 1]} if (example["verifier"], profile) == ("repetition", "trl/code") else {}
+    needed |= {"gold_solution": [1.0]} if "solution" in preset.get("weights", {}) else {}
     kept = {key: value for key, value in example.items() if key not in preset}
     if example["verifier"] == "composite":
         kept = {"id": "c", "verifier": "composite"}
