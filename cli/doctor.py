@@ -16,6 +16,7 @@ from assay.sandboxes.enforcement import describe
 from assay.sandboxes.probe import Finding, probe
 from assay.schema import Limits
 from assay.settings import Settings
+from assay.verifiers.optimisation.libraries import OPTIONAL, found_here
 from assay.verifiers.plugins import Plugin
 from assay.verifiers.requirements import missing_modules
 
@@ -47,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.conformance:
         return _examine(settings)
     isolation = probe(settings)
-    for line in finding_lines([*isolation, _slots(settings), *_engine(settings), *_modules(), *_verifiers()]):
+    for line in finding_lines(
+        [*isolation, _slots(settings), *_engine(settings), *_modules(), _solvers(), *_verifiers()]
+    ):
         print(line)
     if any(finding.ok is False for finding in isolation):
         print("attempts cannot be isolated here; --insecure runs them without, and flags every result")
@@ -127,6 +130,17 @@ def _modules() -> list[Finding]:
             "numeric modules", None if missing else True, f"this machine's: {here}", "pip install 'assay[science]'"
         ),
     ]
+
+
+def _solvers() -> Finding:
+    found = found_here()
+    here = ", ".join(f"{name} {version}" for name, version in found.items() if version)
+    missing = [name for name, version in found.items() if version is None]
+    lacking = [name for name in missing if name not in OPTIONAL]
+    detail = f"this machine's: {here or 'none'}"
+    if missing:
+        detail += f"; without {', '.join(missing)}"
+    return Finding("solver libraries", None if lacking else True, detail, "pip install 'assay[solvers]'")
 
 
 def _verifiers() -> list[Finding]:

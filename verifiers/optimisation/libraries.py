@@ -49,6 +49,9 @@ LIBRARIES = (
 )
 """In order of frequency in programs; the last three are optional beyond the extra `solvers`."""
 
+OPTIONAL = ("gurobipy", "pyscipopt", "coptpy")
+"""Distributions that the extra `solvers` does not bring."""
+
 NEEDED = ("scipy", "highspy")
 """What a worker must have before it takes a task whose programs call solvers."""
 
