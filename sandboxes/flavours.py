@@ -17,17 +17,23 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
     "digits": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.digits_program"),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
+    "environments": (
+        "assay.sandboxes.selfcheck", "assay.verifiers.environment.actions_program",
+        "assay.verifiers.environment.policy_program",
+    ),
     "solvers": (*_STANDARD, "assay.verifiers.optimisation.solver_program", "assay.verifiers.optimisation.warm_solvers"),
     "modelling": (
-        *_STANDARD, "assay.verifiers.optimisation.solver_program", "assay.verifiers.optimisation.warm_modelling",
+        *_STANDARD,
+        "assay.verifiers.optimisation.solver_program",
+        "assay.verifiers.optimisation.warm_modelling",
     ),
     "highs": ("assay.sandboxes.selfcheck", "assay.verifiers.optimisation.optimum_program"),
-    "simulator": ("assay.sandboxes.selfcheck", "assay.verifiers.simulator.program"),
     "sqlite": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.sqlite_program"),
+    "simulator": ("assay.sandboxes.selfcheck", "assay.verifiers.simulator.program"),
     "duckdb": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.duckdb_program"),
 }
 _WITHOUT_TESTS = frozenset({
-    "digits", "duckdb", "highs", "math", "modelling", "simulator", "solvers", "sqlite",
+    "digits", "duckdb", "environments", "highs", "math", "modelling", "simulator", "solvers", "sqlite",
 })  # fmt: skip
 _ORACLES = (
     "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay.verifiers.composite.verifier import CompositeVerifier
+from assay.verifiers.environment.verifier import EnvironmentVerifier
 from assay.verifiers.interface import Verifier
 from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.models.chain import ChainVerifier
 from assay.verifiers.models.judge import JudgeVerifier
-from assay.verifiers.plugins import Plugin, find_plugins
 from assay.verifiers.optimisation.optimum import OptimumVerifier
 from assay.verifiers.optimisation.solver import SolverVerifier
+from assay.verifiers.plugins import Plugin, find_plugins
 from assay.verifiers.program.verifier import ProgramVerifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
@@ -37,8 +38,8 @@ from assay.verifiers.rules.text_overlap import TextOverlap
 from assay.verifiers.rules.tool_call import ToolCall
 from assay.verifiers.rules.tracking import Tracking
 from assay.verifiers.run import RunVerifier
-from assay.verifiers.sql.verifier import SqlVerifier
 from assay.verifiers.simulator.verifier import SimulatorVerifier
+from assay.verifiers.sql.verifier import SqlVerifier
 
 _RULES: tuple[Rule, ...] = (
     Classification(),
@@ -81,14 +82,15 @@ def _asking() -> tuple[Verifier, ...]:
 def _executed(databases: Path | None) -> tuple[Verifier, ...]:
     """Return the verifiers that run something; some remember, so each registry has its own."""
     return (
+        EnvironmentVerifier(),
         MathVerifier(),
         OptimumVerifier(),
         ProgramVerifier(),
         PythonVerifier(),
         ReasoningGymVerifier(),
         RunVerifier(),
-        SolverVerifier(),
         SimulatorVerifier(),
+        SolverVerifier(),
         SqlVerifier(databases),
     )
 

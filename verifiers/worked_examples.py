@@ -10,6 +10,7 @@ WORKED: Mapping[str, str] = {
     "composite": "<think>Small, brown, tail up.</think><answer>wren</answer>",
     "countdown": "<think>8 times 3 is 24.</think><answer>(8 + 5) * 3</answer>",
     "detection": f'{_THOUGHT}<answer>[{{"Position": [10, 10, 50, 50], "Confidence": 1}}]</answer>',
+    "environment": '<answer>["down", "down", "right", "right", "down", "right"]</answer>',
     "exact_match": "<think>The capital of France.</think><answer>Paris</answer>",
     "format": "<think>\nLet me look.\n</think>\n<answer>\n42\n</answer>",
     "grounded_qa": f"{_THOUGHT}<answer>B</answer><glue>[(4.0, 10.0)]</glue>",

@@ -122,8 +122,6 @@ class ProgramTask(SourcedTask):
             json.dumps([self.data, self.metadata], allow_nan=False)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"data and metadata go to the source as JSON: {error}") from None
-        if self.terms and (unknown := sorted(self.weights.keys() - self.terms.keys())):
-            raise ValueError(f"weights for unknown terms {unknown}: this task has {', '.join(self.terms)}")
         return self
 
     @property
@@ -134,7 +132,7 @@ class ProgramTask(SourcedTask):
     @property
     def ranges(self) -> dict[str, Range]:
         """The terms as far as they are known beforehand."""
-        return self.terms or {WHOLE: Range()}
+        return self.terms or {name: Range() for name in self.weights} or {WHOLE: Range()}
 
     @cached_property
     def _content_hash(self) -> str:
