@@ -2,12 +2,14 @@
 
 import importlib
 import importlib.metadata
+import json
 import socket
 from collections.abc import Mapping
 from typing import Any  # Any: msgpack values
 
 import msgpack
 
+from assay.canonical import dump_line
 from assay.errors import TaskFault
 from assay.verifiers.requirements import missing_modules
 from assay.verifiers.simulator import report
@@ -21,9 +23,9 @@ _WARM_S = 0.5
 
 
 def pack_run(simulator: str, parameters: Mapping[str, float] | None, fields: Mapping[str, Any], seed: int) -> bytes:
-    """Return the payload; without parameters the default ones are driven."""
+    """Return the payload; without parameters the default ones are driven. `fields` are JSON, and so are sent as it."""
     given = None if parameters is None else dict(parameters)
-    return bytes(msgpack.packb([simulator, given, fields, seed], unicode_errors="surrogatepass"))
+    return bytes(msgpack.packb([simulator, given, dump_line(fields), seed]))
 
 
 def warm() -> None:
@@ -38,9 +40,9 @@ def warm() -> None:
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Drive as the payload says and tell on `fds[0]` what came of it."""
-    name, parameters, fields, seed = msgpack.unpackb(payload, unicode_errors="surrogatepass")
+    name, parameters, fields, seed = msgpack.unpackb(payload)
     with socket.socket(fileno=fds[0]) as channel:
-        channel.sendall(answer(name, parameters, fields, seed))
+        channel.sendall(answer(name, parameters, json.loads(fields), seed))
     return 0
 
 

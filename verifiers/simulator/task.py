@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self  # Any: a plug-in's fields are its own
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from assay.canonical import content_hash
+from assay.canonical import content_hash, dump_line
 from assay.schema import Limits
 from assay.verifiers.rules.rule import Profile, RuleTask
 from assay.verifiers.simulator.goal import Goal
@@ -136,6 +136,12 @@ class SimulatorTask(RuleTask):
     """Which parts of known names earn half: `any`: the empty name too."""
     limits: Limits = Limits(wall_s=10.0, cpu_s=10.0, memory_mb=512, attempt_wall_s=20.0)
     """Of each run; default here: 10 s and 512 MB."""
+
+    @field_validator("fields")
+    @classmethod
+    def _be_json(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        dump_line(fields)
+        return fields
 
     @model_validator(mode="before")
     @classmethod

@@ -1,5 +1,6 @@
 """What `simulator` asks of its processes, and whose fault it is when they do not answer."""
 
+import json
 from collections.abc import Mapping
 
 import msgpack
@@ -170,6 +171,16 @@ def test_a_race_car_needs_its_modules_and_nothing_else_does() -> None:
     assert parse(**CENTRE, requires=["osqp", "json"]).requires == ("osqp", "json", "scipy")
     assert parse(baseline_rmse=1, simulated_rmse=1).requires == ()
     assert parse(**PLUG_IN, fields={"anything": [1, {}]}).requires == ("json",)
+
+
+def test_fields_go_to_a_simulator_as_they_are() -> None:
+    """Numbers of any size and texts of any kind among them."""
+    fields = {"big": 10**40, "text": "\ud83d", "nested": [{"a": None}]}
+    slot = telling(ran(0.8), ran(0.2))
+
+    judge(FAST, slot, **PLUG_IN, fields=fields)
+
+    assert [json.loads(msgpack.unpackb(launch.payload)[2]) for launch in slot.launches] == [fields, fields]
 
 
 def test_a_task_survives_being_written_and_read() -> None:

@@ -175,6 +175,7 @@ def test_profiles_have_decisions_too(profile: str) -> None:
         ({"kind": "decision", "adheres": True, "failure": "rmse"}, "failure: not read"),
         ({**MEASURED, "goal": {"measure": "speed", "target": 1}}, "goal: not read"),
         ({**MEASURED, "limits": {}}, "limits"),
+        ({"simulator": "cart", "requires": ["m"], "fields": {"a": float("nan")}}, "JSON"),
         ({"simulator": "cart"}, "name in `requires` the module"), ({"simulator": "Cart!"}, "pattern"),
         ({"simulator": "cart", "requires": ["m"], "track": "oval"}, "track: not read"),
         ({"goal": {"measure": "speed"}}, "needs a target"),
