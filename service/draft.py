@@ -158,7 +158,14 @@ class Draft:
             document = load(texts[ref.key])
             wanted = self._registry.with_profile(document, profile, path=f"{path}.task_id" if path else "task_id")
             if wanted is not document:
-                self._tasks[task_id] = draft_task(self._registry, wanted, path)
+                try:
+                    self._tasks[task_id] = draft_task(self._registry, wanted, path)
+                except InvalidRequest as error:
+                    raise InvalidRequest(
+                        f"the stored task cannot have the profile {profile!r}: {error}",
+                        path=f"{path}.task_id" if path else "task_id",
+                        fix="store it with this profile and its parameters, or send it with the batch",
+                    ) from error
                 changed[task_id] = self._tasks[task_id].ref
         return changed
 

@@ -14,11 +14,15 @@ from assay.sandboxes.nowhere import NoPool
 from assay.sandboxes.pool import Pool
 from assay.schema import TaskBase, Verdict
 from assay.verifiers.golds import Golds, Judge
+from assay.verifiers.groups import clip
 from assay.verifiers.interface import Asking, Prepared, Verifier
 from assay.verifiers.models.interface import Models, NoModels
 from assay.verifiers.registry import Registry
 
 log = logging.getLogger(__name__)
+
+MOST_REWARD = 1e12
+"""Rewards lie within plus or minus this: sums and means of them are finite, and exact to a thousandth."""
 
 _NO_POOL = NoPool()
 _UNDECIDED = Verdict(outcome=Outcome.INCONCLUSIVE, reward=None)
@@ -173,7 +177,20 @@ class Evaluator:
             token.attach(None)
         if token.cancelled:
             raise Cancelled
-        return verdict
+        return _bounded(verdict)
+
+
+def _bounded(verdict: Verdict) -> Verdict:
+    """Return the verdict. Raises TaskFault if its reward is none that sums of a group can hold.
+
+    With group terms to come, what counts is what the task's bounds make of the sum so far.
+    """
+    reward, standing = verdict.reward, verdict.standing
+    if reward is not None and standing is not None:
+        reward = clip(standing.sum, standing.low, standing.high)
+    if reward is not None and not abs(reward) <= MOST_REWARD:
+        raise TaskFault(f"the reward is {reward:g}, beyond +-{MOST_REWARD:g}: lower the weights")
+    return verdict
 
 
 def _asking(verifier: Verifier) -> Asking:

@@ -169,7 +169,11 @@ class CompositeTask(ProfiledTask):
     @classmethod
     def _lay_over_profile(cls, document: Any) -> Any:
         if isinstance(document, Mapping) and document.get("profile") is None and document.get("parameters"):
-            raise InvalidRequest("parameters go with a profile", path="profile", fix="name one")
+            raise InvalidRequest(
+                "parameters go with a profile",
+                path="profile",
+                fix="name one here: for a task that is stored options.profile comes too late",
+            )
         return expanded(cls.PROFILES, document)
 
     @model_validator(mode="after")
