@@ -12,6 +12,7 @@ from assay.sandboxes.jails import JailPool
 from assay.schema import Verdict
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
+from assay.verifiers.sdk import run_source
 
 pytestmark = pytest.mark.jail
 
@@ -226,6 +227,18 @@ def test_a_long_completion_is_a_text_like_any(judge: Judge) -> None:
     verdict = judge(returning("len(completion) / 1e6"), "a" * 10**6)
 
     assert verdict.outcome is Outcome.PASSED
+
+
+def test_verifiers_of_others_may_run_a_source(pool: JailPool) -> None:
+    """In one call: terms and message, or why there are none; a source without `verify` is a fault."""
+    with pool.slot() as slot:
+        found = run_source(slot, returning("{'long': len(completion), 'asked': task[0]}, 'so'"), "abc", [7])
+        failed = run_source(slot, returning("1 / 0"), "abc", None)
+        with pytest.raises(TaskFault):
+            run_source(slot, "x = 1", "abc", None)
+
+    assert (found.terms, found.message, found.failure) == ({"long": 3.0, "asked": 7.0}, "so", "")
+    assert (failed.terms, failed.failure) == ({}, "it raised ZeroDivisionError: division by zero")
 
 
 def test_children_of_this_process_are_as_before(judge: Judge) -> None:

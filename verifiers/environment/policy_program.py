@@ -70,22 +70,21 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
 
 
 def _run(stage: Stage, candidate: Candidate, supervisor: Supervisor) -> None:
-    index: int | None = EPISODE
-    while index is not None:
+    candidate.reset_clock()
+    found = _play(stage, candidate)
+    while candidate.gone is not None:
+        if supervisor.replace_candidate(EPISODE, candidate.gone) is None:
+            return
+        stage = set_up(stage.script)  # for a candidate that was cut by what it did before the episode
         candidate.reset_clock()
         found = _play(stage, candidate)
-        if candidate.gone is not None:
-            index = supervisor.replace_candidate(EPISODE, candidate.gone)
-            stage = set_up(stage.script)
-            continue
-        candidate.close()
-        if isinstance(found, Finished):
-            supervisor.tell(found)
-            return
-        supervisor.tell(Collected(_NAMES))
-        supervisor.tell(Finished(EPISODE, Outcome.PASSED, pack_record(found)))
-        supervisor.tell(_verified(stage, found))
+    candidate.close()
+    if isinstance(found, Finished):
+        supervisor.tell(found)
         return
+    supervisor.tell(Collected(_NAMES))
+    supervisor.tell(Finished(EPISODE, Outcome.PASSED, pack_record(found)))
+    supervisor.tell(_verified(stage, found))
 
 
 def _play(stage: Stage, candidate: Candidate) -> Record | Finished:
