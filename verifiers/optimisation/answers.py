@@ -108,9 +108,18 @@ def _literal(content: str) -> Any:
     try:
         return json.loads(content, object_pairs_hook=_unique, parse_constant=_refuse)
     except json.JSONDecodeError:
-        value = read_python(content)
+        return _python(content)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _python(content: str) -> Any:
+    if "\\" in content:
+        raise ValueError("neither JSON nor a literal without escapes")
+    try:
+        value = read_python(content)
+    except ValueError as error:
+        raise ValueError("neither JSON nor a short literal") from error
     written = ast.parse(content.strip(), mode="eval").body
     if isinstance(written, ast.Dict) and len(written.keys) != len(value):
         raise ValueError("a name is there twice")
