@@ -215,6 +215,13 @@ def test_a_policy_that_imports_the_library_plays_with_a_copy_of_its_own(judge: J
     assert judge(source, **POLE, limits={"memory_mb": 1024}).reward == 0.0
 
 
+def test_what_a_task_forbids_is_a_violation(judge: Judge) -> None:
+    """Such as a copy of the environment to plan in."""
+    verdict = judge(f"import gymnasium\n{BALANCE}", **POLE, forbid=["gymnasium"])
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.VIOLATION, 0.0)
+
+
 def test_a_policy_cannot_rewrite_the_trajectory(judge: Judge) -> None:
     """Observations that it writes to stay what they were."""
     source = "import numpy\ndef policy(seen):\n    seen[:] = 0\n    return numpy.int64(1)\n"

@@ -2,6 +2,7 @@
 
 import json
 import math
+import subprocess
 import sys
 from enum import IntEnum
 from types import ModuleType
@@ -82,6 +83,7 @@ def episode(actions: list[Any], **fields: Any) -> tuple[Stage, Record]:
         {"illegal": "skip"},
         {"progress": True},
         {"info": True},
+        {"forbid": ["gymnasium"]},
         {"player": "policy", "answer_tag": "answer"},
         {"return_range": [1, 1]},
         {"kwargs": {"render_mode": "human"}},
@@ -121,6 +123,9 @@ def test_the_paper_profile_is_the_verification_alone() -> None:
         ("<answer>\n```json\n[1, 2]\n```\n</answer>", [1, 2]),
         ("So:\n```json\n[3]\n```\nand\n```\n[1, 2]\n```", [1, 2]),
         ("```python\n(1, 2)\n```", [1, 2]),
+        ("```python\nx = 1\n```\n```json\n[1, 2]\n```", [1, 2]),
+        ("<answer>\n```\n[1, 2]\n", [1, 2]),
+        ("```json\n[1, 2]", [1, 2]),
         ("<answer>[]</answer>", []),
         ("<answer>[true, null, {'a': 1}]</answer>", None),
         ('<answer>[true, null, {"a": 1}]</answer>', [True, None, {"a": 1}]),
@@ -502,6 +507,21 @@ def test_no_episode_earns_the_least() -> None:
 
     assert (verdict.outcome, verdict.reward) == (Outcome.NO_ANSWER, -0.5)
     assert verdict.terms == {"verified": 0.0, "illegal": 0.0, "steps": 50.0, "format": 0.0}
+
+
+def test_nothing_heavy_is_imported_here() -> None:
+    """API and workers load no environment, not even to judge in one."""
+    program = (
+        "import sys\n"
+        "from assay.verifiers.builtin import default_registry\n"
+        "import assay.verifiers.environment.actions_program, assay.verifiers.environment.policy_program\n"
+        "default_registry()\n"
+        "print(sorted({'gymnasium', 'minigrid', 'pygame'} & set(sys.modules)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
 
 
 def test_lists_run_in_the_oracles_jail_alone() -> None:

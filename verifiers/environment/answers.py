@@ -3,7 +3,6 @@
 from typing import Any  # Any: an action may be any plain value
 
 from assay.verifiers.environment.values import NotPlain, plain_action
-from assay.verifiers.extraction import read_completion
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.literal import read_literal
 
@@ -45,19 +44,17 @@ def _marked(completion: str, tag: str) -> str | None:
 
 
 def _fenced(text: str) -> list[str]:
-    """Return the content of each block between lines that begin with three backquotes, of any language."""
-    if "```" not in text:
-        return []
-    reading = read_completion(text)
-    if reading.blocks or reading.deep:
-        return [block.code for block in reading.blocks or reading.deep]
+    """Return the content of each block that begins at a line of three backquotes, of any language, up to the next one.
+
+    One that nothing closes counts too.
+    """
     parts: list[str] = []
     lines: list[str] | None = None
-    for line in text.split("\n"):
-        if line.lstrip().startswith("```"):
+    for line in text.split("\n") if "```" in text else ():
+        if line.lstrip(" ").startswith("```"):
             if lines is not None:
                 parts.append("\n".join(lines))
             lines = [] if lines is None else None
         elif lines is not None:
             lines.append(line)
-    return parts
+    return parts if lines is None else [*parts, "\n".join(lines)]

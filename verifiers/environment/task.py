@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self  # Any: settings of an environme
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.verifiers.program.task import SourcedTask
+from assay.verifiers.python_task import Dotted
 from assay.verifiers.rules.rule import Factor, Profile
 
 LIBRARY = "gymnasium"
@@ -129,6 +130,8 @@ class EnvironmentTask(SourcedTask):
     """The action that stands in for illegal ones (`illegal: noop`)."""
     info: bool = False
     """Whether the policy is called as `policy(observation, info)`."""
+    forbid: tuple[Dotted, ...] = ()
+    """Modules and names whose use in the policy is a `violation`, such as `gymnasium`."""
     source: str | None = Field(None, min_length=1, max_length=1_000_000)
     """Trusted Python source of `verify(trajectory, final)`, and of `progress(trajectory, final)` where that is asked
     for; each returns a bool or a number from 0 to 1. See docs/environments.md for what they are given."""
@@ -173,6 +176,7 @@ def _faults(task: EnvironmentTask) -> list[str]:
         != (task.noop_action is not None),
         "answer_tag is for action lists": task.player is Player.POLICY and "answer_tag" in given,
         "info is for policies": task.player is Player.ACTIONS and task.info,
+        "forbid is for policies": task.player is Player.ACTIONS and bool(task.forbid),
         "return_range must ascend": task.return_range is not None and task.return_range[0] >= task.return_range[1],
         "environments are not rendered: leave render_mode out": task.kwargs.get("render_mode") is not None,
     }

@@ -134,7 +134,7 @@ def _play_policy(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
     script = pack_script(script_of(task, limits.wall_s))
     plan = Plan("episode", (script,), (), "solution", _ENTRY, "", limits.wall_s, may_share=False)
     around = Surroundings("numeric", surroundings_for((sources.reading.text,)).network)
-    payload = pack_sources(sources, "solution", ())
+    payload = pack_sources(sources, "solution", task.forbid)
     casting = Casting(plan, payload, limits, around, Placement.APART, oracle=_POLICY, oracle_flavour=FLAVOUR)
     return _read_marks(Session(slot, casting).judge())
 
