@@ -59,6 +59,49 @@ REPORT_FLOOD = LP + (
 FORGED = "import scipy.optimize as s\ns.linprog([1], bounds=[(11, 11)])\nprint('OBJ:', 11)\n"
 
 
+RARE = {
+    "model_builder": """
+from ortools.linear_solver.python import model_builder
+m = model_builder.Model()
+x, y = m.new_int_var(0, 3, 'x'), m.new_num_var(0, 9, 'y')
+m.add(x + y <= 4)
+m.add(x + 3 * y <= 6)
+m.maximize(3 * x + 2 * y)
+s = model_builder.Solver('scip')
+s.solve(m)
+print('OBJ:', s.objective_value)
+""",
+    "mathopt": """
+from ortools.math_opt.python import mathopt
+m = mathopt.Model()
+x, y = m.add_variable(lb=0, ub=3), m.add_variable(lb=0)
+m.add_linear_constraint(x + y <= 4)
+m.add_linear_constraint(x + 3 * y <= 6)
+m.maximize(3 * x + 2 * y)
+print('OBJ:', mathopt.solve(m, mathopt.SolverType.GLOP).objective_value())
+""",
+    "pywrapcp": """
+from ortools.constraint_solver import pywrapcp
+far = [[0, 2, 5], [2, 0, 4], [5, 4, 0]]
+nodes = pywrapcp.RoutingIndexManager(3, 1, 0)
+tour = pywrapcp.RoutingModel(nodes)
+cost = tour.RegisterTransitCallback(lambda a, b: far[nodes.IndexToNode(a)][nodes.IndexToNode(b)])
+tour.SetArcCostEvaluatorOfAllVehicles(cost)
+print('OBJ:', tour.Solve().ObjectiveValue())
+""",
+    "assignment": """
+from scipy.optimize import linear_sum_assignment
+cost = [[9, 4], [7, 8]]
+rows, columns = linear_sum_assignment(cost)
+print('OBJ:', sum(cost[r][c] for r, c in zip(rows, columns)))
+""",
+    "minimize": """
+from scipy.optimize import minimize
+print('OBJ:', minimize(lambda x: (x[0] - 1) ** 2 + 11, [0.0]).fun)
+""",
+}
+
+
 @pytest.fixture
 def solve(pool: Pool) -> Solve:
     """Judge a program: `solve(code, gold, **fields)`."""
@@ -155,6 +198,12 @@ def test_a_printed_number_is_not_enough(solve: Solve) -> None:
     """Unless the profile pays it: by default a solver must have been called."""
     assert solve("print('OBJ:', 11)").reward == 1.5
     assert solve("print('OBJ:', 11)", profile="sirl/paper").reward == 3.5
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_solvers_that_are_rarely_called_count_too(solve: Solve, name: str) -> None:
+    """With what they found."""
+    assert solve(RARE[name], solver_call="value").reward == 3.5
 
 
 def test_the_known_limit_of_it(solve: Solve) -> None:

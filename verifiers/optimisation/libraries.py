@@ -17,6 +17,8 @@ class Library:
     modules: tuple[str, ...]
     light: bool = False
     """Imported where programs name no heavier library: these make a fork cost about 3 ms, all of them about 12 ms."""
+    rare: bool = False
+    """No warm interpreter imports it: whoever names it waits for that."""
     solves: bool = True
     """Whether it solves anything itself."""
 
@@ -40,6 +42,9 @@ LIBRARIES = (
     Library("pulp", "pulp", ("pulp",), light=True),
     Library("ortools", "pywraplp", ("ortools.linear_solver.pywraplp",), light=True),
     Library("ortools", "cp_model", ("ortools.sat.python.cp_model",)),
+    Library("ortools", "model_builder", ("ortools.linear_solver.python.model_builder",), rare=True),
+    Library("ortools", "mathopt", ("ortools.math_opt.python.mathopt",), rare=True),
+    Library("ortools", "pywrapcp", ("ortools.constraint_solver.pywrapcp",), rare=True),
     Library("pandas", "pandas", ("pandas",), solves=False),
     Library("pyomo", "pyomo", ("pyomo.environ", "pyomo.contrib.appsi.solvers.highs")),
     Library("cvxpy", "cvxpy", ("cvxpy",)),

@@ -111,8 +111,10 @@ class SolverTask(RuleTask):
     fences: bool = True
     """Whether a program may stand in a fence where there is no section for it."""
     solver_call: Literal["ignored", "called", "value"] = "called"
-    """`called`: the objective counts only if a known solver was called and found a solution, or that there is none,
-    as the right objective has it; `value`: and if what is printed is, but for its sign, what one found."""
+    """`called`: the objective counts only if a solver was called and found a solution, or that there is none, as the
+    right objective has it; `value`: and if what is told is, but for its sign, what one found. Noted are scipy.optimize,
+    highspy, pulp, OR-Tools, pyomo, cvxpy, gurobipy, pyscipopt and coptpy where the program names them; what it works
+    out by itself, or by another library, is not paid then."""
     forbid: tuple[Dotted, ...] = ()
     """Modules and names whose use in the program is a `violation`."""
     gold_solution: Values | None = Field(None, min_length=1)

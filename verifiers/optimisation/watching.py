@@ -8,7 +8,7 @@ import functools
 import importlib
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any  # Any: arguments and answers of libraries
 
@@ -52,9 +52,9 @@ class Calls:
                 self._wrap(entry)
         if "pyomo.environ" in named:
             self._wrap_pyomo()
-        for package in ("gurobipy", "pyscipopt"):
+        for package, method in NATIVE:
             if package in named:
-                self._replace_model(package)
+                self._replace_model(package, method)
 
     def _wrap(self, entry: Entry) -> None:
         module = importlib.import_module(entry.module)
@@ -91,10 +91,10 @@ class Calls:
 
         factory.__call__ = call
 
-    def _replace_model(self, package: str) -> None:
+    def _replace_model(self, package: str, method: str) -> None:
         """Native classes take no new methods: a class derived from theirs stands in for it."""
         module: Any = importlib.import_module(package)
-        methods = {"optimize": self.watched(package, module.Model.optimize, _native_model)}
+        methods = {method: self.watched(package, getattr(module.Model, method), _READ_NATIVE[package])}
         module.Model = type("Model", (module.Model,), methods)
 
 
@@ -156,16 +156,43 @@ def _pyomo(arguments: tuple[Any, ...], answer: Any) -> tuple[str, Any]:
     return OPTIMAL if best else OTHER, environ.value(objective, exception=False)
 
 
-def _native_model(arguments: tuple[Any, ...], _: Any) -> tuple[str, Any]:
-    """Gurobi numbers what it says, SCIP names it."""
-    model = arguments[0]
-    if hasattr(model, "getStatus"):
-        said = str(model.getStatus())
-        known = {"optimal": OPTIMAL, "infeasible": NONE, "unbounded": NONE, "inforunbd": NONE}
-        return known.get(said, OTHER), model.getObjVal() if said == "optimal" else None
-    status = {2: OPTIMAL, 3: NONE, 4: NONE, 5: NONE, 9: FEASIBLE}.get(int(model.Status), OTHER)
-    return status, model.ObjVal if status in (OPTIMAL, FEASIBLE) else None
+def _model_builder(arguments: tuple[Any, ...], answer: Any) -> tuple[str, Any]:
+    said = {0: OPTIMAL, 1: FEASIBLE, 2: NONE, 3: NONE}.get(int(answer.value), OTHER)
+    return said, arguments[0].objective_value if said in (OPTIMAL, FEASIBLE) else None
 
+
+def _mathopt(_: tuple[Any, ...], answer: Any) -> tuple[str, Any]:
+    said = str(answer.termination.reason.name)
+    if said in ("INFEASIBLE", "UNBOUNDED", "INFEASIBLE_OR_UNBOUNDED"):
+        return NONE, None
+    return {"OPTIMAL": OPTIMAL, "FEASIBLE": FEASIBLE}.get(said, OTHER), answer.objective_value()
+
+
+def _routing(_: tuple[Any, ...], answer: Any) -> tuple[str, Any]:
+    return (OTHER, None) if answer is None else (FEASIBLE, answer.ObjectiveValue())
+
+
+def _gurobi(arguments: tuple[Any, ...], _: Any) -> tuple[str, Any]:
+    model = arguments[0]
+    said = {2: OPTIMAL, 3: NONE, 4: NONE, 5: NONE, 9: FEASIBLE}.get(int(model.Status), OTHER)
+    return said, model.ObjVal if said in (OPTIMAL, FEASIBLE) else None
+
+
+def _scip(arguments: tuple[Any, ...], _: Any) -> tuple[str, Any]:
+    said = str(arguments[0].getStatus())
+    known = {"optimal": OPTIMAL, "infeasible": NONE, "unbounded": NONE, "inforunbd": NONE}
+    return known.get(said, OTHER), arguments[0].getObjVal() if said == "optimal" else None
+
+
+def _copt(arguments: tuple[Any, ...], _: Any) -> tuple[str, Any]:
+    model = arguments[0]
+    said = {1: OPTIMAL, 2: NONE, 3: NONE, 4: NONE}.get(int(model.status), OTHER)
+    return said, model.objval if said == OPTIMAL else None
+
+
+_READ_NATIVE: Mapping[str, _Read] = {"gurobipy": _gurobi, "pyscipopt": _scip, "coptpy": _copt}
+NATIVE = (("gurobipy", "optimize"), ("pyscipopt", "optimize"), ("coptpy", "solve"))
+"""Packages whose class `Model` is native, and its method that solves."""
 
 ENTRIES = (
     Entry("scipy.optimize", "", "linprog", _scipy_programme),
@@ -179,7 +206,13 @@ ENTRIES = (
     Entry("pulp", "LpProblem", "solve", _pulp),
     Entry("ortools.linear_solver.pywraplp", "Solver", "Solve", _linear_solver),
     *(Entry("ortools.sat.python.cp_model", "CpSolver", name, _cp_sat) for name in ("solve", "Solve")),
+    Entry("ortools.linear_solver.python.model_builder", "Solver", "solve", _model_builder),
+    Entry("ortools.math_opt.python.mathopt", "", "solve", _mathopt),
+    *(
+        Entry("ortools.constraint_solver.pywrapcp", "RoutingModel", name, _routing)
+        for name in ("Solve", "SolveWithParameters")
+    ),
     Entry("pyomo.contrib.appsi.solvers.highs", "Highs", "solve", _pyomo),
     Entry("cvxpy", "Problem", "solve", _cvxpy),
 )
-"""Everything that counts as a solver, beside what pyomo's factory makes and the models of Gurobi and SCIP."""
+"""Everything that counts as a solver, beside what pyomo's factory makes and the models of `NATIVE`."""

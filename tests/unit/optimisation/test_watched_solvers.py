@@ -31,10 +31,19 @@ class ScipLike:
         return "infeasible"
 
 
+class CoptLike:
+    """Numbers what it says, otherwise."""
+
+    status, objval = 3, None
+
+    def solve(self) -> None:
+        """Solve."""
+
+
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
-    """Calls of a process in which two libraries with native models are."""
-    for name, model in (("gurobipy", GurobiLike), ("pyscipopt", ScipLike)):
+    """Calls of a process in which three libraries with native models are."""
+    for name, model in (("gurobipy", GurobiLike), ("pyscipopt", ScipLike), ("coptpy", CoptLike)):
         module = ModuleType(name)
         module.__dict__.update(Model=model, __spec__=SimpleNamespace())
         monkeypatch.setitem(sys.modules, name, module)
@@ -43,17 +52,20 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 def test_native_models_are_noted(calls: Calls) -> None:
     """A derived class stands in for theirs, and does what theirs does."""
-    calls.watch("import gurobipy, pyscipopt")
+    calls.watch("import gurobipy, pyscipopt, coptpy")
     gurobi: Any = sys.modules["gurobipy"]
     scip: Any = sys.modules["pyscipopt"]
+    copt: Any = sys.modules["coptpy"]
     model = gurobi.Model()
 
     model.optimize("callback")
     scip.Model().optimize()
+    copt.Model().solve()
 
     assert isinstance(model, GurobiLike)
     assert model.callback == "callback"
-    assert list(calls.seen) == [("gurobipy", "optimal", 11.0), ("pyscipopt", "none", None)]
+    noted = [("gurobipy", "optimal", 11.0), ("pyscipopt", "none", None), ("coptpy", "none", None)]
+    assert list(calls.seen) == noted
 
 
 def test_what_a_text_does_not_name_is_not_touched(calls: Calls) -> None:
