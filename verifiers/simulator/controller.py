@@ -56,9 +56,7 @@ class Controller:
         self._layout = Layout(STEPS)
         self._constraints = set_up(self._layout, STEP_S)
         self._weights = np.array([parameters[name] for name in ("qn", "qalpha", "qv")] + [_STEER_PRICE])
-        self._speed = aimed_speed(
-            track, *(parameters[name] for name in ("v_min", "v_max", "alat_max", "a_min", "a_max"))
-        )
+        self._speed = aimed_speed(track, parameters)
         margin = CAR_HALF_WIDTH_M + parameters["track_safety_margin"]
         self._upper = np.maximum(track.left_m - margin, 0.0)
         self._lower = -np.maximum(track.right_m - margin, 0.0)
@@ -78,6 +76,11 @@ class Controller:
         self._plan = np.asarray(found.x, dtype=np.float64)
         acceleration, steer_speed = self._plan[self._layout.inputs : self._layout.inputs + INPUTS]
         return float(acceleration), float(steer_speed)
+
+    @property
+    def plan(self) -> Array:
+        """The last plan: all variables of `horizon`; empty before the first step."""
+        return np.empty(0) if self._plan is None else self._plan
 
     def _set_up_solver(self) -> "osqp.OSQP":
         layout = self._layout

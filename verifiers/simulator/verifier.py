@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assay.canonical import dump_line
 from assay.errors import TaskFault
@@ -66,7 +66,9 @@ class SimulatorVerifier:
             case Mode.RACE_CAR | Mode.PLUG_IN:
                 baseline, usage = self._baseline(task, slot)
                 given = read_parameters(completion)
-                return _judge_driven(task, completion, given, baseline, _driven(task, slot, given, baseline), usage)
+                driven = _driven(task, slot, given, baseline)
+                driven = replace(driven, usage=add_usage(usage, driven.usage))
+                return _judge_driven(task, completion, given, baseline, driven)
 
     def _baseline(self, task: SimulatorTask, slot: Slot) -> tuple[Report, Usage]:
         """Return how the default parameters drive, and what it took now to know it. Raises as `drive_defaults`."""
@@ -129,9 +131,7 @@ def _driven(task: SimulatorTask, slot: Slot, given: Given, baseline: Report) -> 
     return Driven(lap.report, lap.failure, lap.cut_by, lap.usage, values)
 
 
-def _judge_driven(
-    task: SimulatorTask, completion: str, given: Given, baseline: Report, driven: Driven, usage: Usage
-) -> Verdict:  # fmt: skip
+def _judge_driven(task: SimulatorTask, completion: str, given: Given, baseline: Report, driven: Driven) -> Verdict:
     assert baseline.rmse is not None
     rmse = None if driven.failure or driven.report is None else driven.report.rmse
     scored = score_control(task, completion, given, baseline.known, (baseline.rmse, rmse))
@@ -143,7 +143,7 @@ def _judge_driven(
             "outcome": outcome,
             "message": told[:MESSAGE_CHARACTERS],
             "stdout": _protocol(baseline, driven),
-            "usage": add_usage(usage, driven.usage),
+            "usage": driven.usage,
             "versions": baseline.versions,
         }
     )

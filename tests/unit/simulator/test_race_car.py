@@ -20,10 +20,11 @@ if missing_modules(EXTRA):
 import numpy as np
 
 from assay.verifiers.simulator import track as tracks
+from assay.verifiers.simulator.controller import STEP_S, STEPS, Controller, Reading
 from assay.verifiers.simulator.program import answer, warm
 from assay.verifiers.simulator.race_car import RaceCar, drive_lap
 from assay.verifiers.simulator.report import read_report
-from assay.verifiers.simulator.vehicle import FRICTION, State, advance
+from assay.verifiers.simulator.vehicle import FRICTION, STEER_MAX, State, advance
 
 DEFAULTS = {name: one.default for name, one in RACE_CAR_PARAMETERS.items()}
 TRACKS = ("oval", "circle", "bean")
@@ -196,6 +197,23 @@ def test_tracks_that_cannot_be_driven_are_the_tasks_fault(rows: list[list[float]
 def test_given_tracks_are_driven() -> None:
     """And are as good as built-in ones."""
     assert error(circle(4.0, 1.1)) == pytest.approx(error("circle"), abs=0.1)
+
+
+def test_a_plan_keeps_the_bounds_it_was_given() -> None:
+    """Of inputs, speed and steering, and it obeys the model: speed is the sum of accelerations."""
+    bounds = {**DEFAULTS, "a_min": -2.0, "a_max": 1.5, "v_max": 3.0}
+    controller = Controller(tracks.built_in("bean"), bounds)
+    controller.steer(Reading(0.0, 0.3, 0.0, 2.5, 0.0))
+
+    plan = controller.plan
+    states, inputs = plan[: 4 * (STEPS + 1)].reshape(-1, 4), plan[4 * (STEPS + 1) : 4 * (STEPS + 1) + 2 * STEPS]
+    accelerations = inputs.reshape(-1, 2)[:, 0]
+
+    assert np.all(accelerations < 1.51)
+    assert np.all(accelerations > -2.01)
+    assert np.all(states[1:, 2] < 3.01)
+    assert np.all(np.abs(states[:, 3]) < STEER_MAX + 0.01)
+    assert np.allclose(states[1:, 2], 2.5 + STEP_S * np.cumsum(accelerations), atol=0.01)
 
 
 BOUNDS = {name: (one.low, one.high) for name, one in RACE_CAR_PARAMETERS.items()}
