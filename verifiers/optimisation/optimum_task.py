@@ -8,6 +8,7 @@ from assay.schema import Limits
 from assay.verifiers.optimisation.answers import Place
 from assay.verifiers.optimisation.feasibility import Tolerances
 from assay.verifiers.optimisation.linear_model import LinearModel
+from assay.verifiers.optimisation.solver_task import lay_over
 from assay.verifiers.python_task import Dotted
 from assay.verifiers.rules.rule import Profile, RuleTask
 
@@ -22,6 +23,10 @@ _SMALL: dict[str, JsonValue] = {
         {"terms": {"wheat": 1, "rye": 3}, "sense": "<=", "rhs": 6},
     ],
 }
+
+
+SOLVING_LIMITS = Limits(wall_s=30.0, cpu_s=60.0, memory_mb=1024, processes=256, disk_mb=128)
+"""Of solving a model, which may lie in a file then, and of a program that does."""
 
 
 class OptimumTask(RuleTask):
@@ -64,7 +69,7 @@ class OptimumTask(RuleTask):
     verifier: Literal["optimum"] = "optimum"
     requires: tuple[str, ...] = (HIGHS,)
     """Modules a worker must have; highspy is always among them."""
-    limits: Limits = Limits(wall_s=30.0, cpu_s=60.0, memory_mb=1024, processes=256, disk_mb=128)
+    limits: Limits = SOLVING_LIMITS
     """Of solving the task's model, and of the program if there is one; default here: 30 s, 60 s of CPU, 1024 MB."""
     lp: str | None = Field(None, min_length=1, max_length=_MOST_TEXT)
     """The model in the LP format, as HiGHS reads it."""
@@ -99,6 +104,11 @@ class OptimumTask(RuleTask):
     """With `program`: whether it may stand in a fence where there is no section `<python>`."""
     forbid: tuple[Dotted, ...] = ()
     """With `program`: modules and names whose use is a `violation`."""
+
+    @field_validator("limits", mode="before")
+    @classmethod
+    def _keep_defaults(cls, given: object) -> object:
+        return lay_over(SOLVING_LIMITS, given)
 
     @field_validator("requires")
     @classmethod

@@ -1,6 +1,7 @@
 """The tasks of `solver`: the right objective, how the program tells its own, and what is paid for what."""
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
@@ -13,6 +14,12 @@ from assay.verifiers.rules.rule import Profile, RuleTask
 
 Values = tuple[float, ...] | dict[str, float]
 """Of variables, by name or not."""
+
+
+def lay_over(defaults: Limits, given: object) -> object:
+    """Return the limits that a task gives, with a verifier's own defaults where it gives none."""
+    return {**defaults.model_dump(exclude_unset=True), **given} if isinstance(given, Mapping) else given
+
 
 PROGRAM_LIMITS = Limits(wall_s=10.0, cpu_s=20.0, memory_mb=1024, processes=256)
 """Of a program that calls solvers: these map much memory and start a thread for each core."""
@@ -125,6 +132,11 @@ class SolverTask(RuleTask):
     """`values`: multisets of all values, rounded to 3 decimals, by the right ones; `nonzero`: without zeros, by the
     longer of the two, so that listing more does not help."""
 
+    @field_validator("limits", mode="before")
+    @classmethod
+    def _keep_defaults(cls, given: object) -> object:
+        return lay_over(PROGRAM_LIMITS, given)
+
     @field_validator("requires")
     @classmethod
     def _require_solvers(cls, requires: tuple[str, ...]) -> tuple[str, ...]:
@@ -139,9 +151,16 @@ class SolverTask(RuleTask):
         return gold
 
     @model_validator(mode="after")
-    def _agree(self) -> Self:
-        if self.objective == "returned" and self.objective_line == "sirl":
-            raise ValueError("objective 'returned' reads no line")
+    def _refuse_what_is_not_read(self) -> Self:
+        unread = {
+            "objective 'marker'": ("returned_by",) if self.objective == "marker" else (),
+            "objective 'returned'": ("marker", "objective_line") if self.objective == "returned" else (),
+            "comparison 'sirl'": ("absolute_tolerance", "relative_tolerance") if self.comparison == "sirl" else (),
+            "no gold_solution": () if self.gold_solution else ("solution_marker", "solution_overlap"),
+        }
+        for given, names in unread.items():
+            if alien := sorted(self.model_fields_set.intersection(names)):
+                raise ValueError(f"{', '.join(alien)}: not read with {given}")
         return self
 
     def runs_something(self) -> bool:

@@ -183,6 +183,10 @@ def test_the_right_objective_is_not_told() -> None:
         {"gold_objective": 1, "gold_solution": []},
         {"gold_objective": 1, "gold_solution": [float("nan")]},
         {"gold_objective": 1, "objective": "returned", "objective_line": "sirl"},
+        {"gold_objective": 1, "objective": "returned", "marker": "OBJ:"},
+        {"gold_objective": 1, "returned_by": "answer"},
+        {"gold_objective": 1, "profile": "sirl/code-stage1", "absolute_tolerance": 0.1},
+        {"gold_objective": 1, "solution_overlap": "nonzero"},
         {"gold_objective": 1, "returned_by": "a.b"},
         {"gold_objective": 1, "scoring": "all"},
         {},
@@ -192,6 +196,16 @@ def test_tasks_that_mean_nothing_are_refused(fields: dict[str, object]) -> None:
     """At the door."""
     with pytest.raises(InvalidRequest):
         REGISTRY.parse_task({"id": "t", "verifier": "solver", **fields})
+
+
+@pytest.mark.parametrize(("verifier", "wall_s"), [("solver", 10.0), ("optimum", 30.0)])
+def test_limits_that_a_task_does_not_give_keep_the_verifiers_defaults(verifier: str, wall_s: float) -> None:
+    """One that it gives changes no other."""
+    fields = {"gold_objective": 1} if verifier == "solver" else {"lp": "min x"}
+    task = REGISTRY.parse_task({"id": "t", "verifier": verifier, **fields, "limits": {"cpu_s": 3}})
+
+    limits = task.limits
+    assert (limits.cpu_s, limits.wall_s, limits.memory_mb, limits.processes) == (3.0, wall_s, 1024, 256)
 
 
 def test_the_libraries_are_required() -> None:
