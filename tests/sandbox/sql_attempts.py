@@ -12,7 +12,9 @@ CREW: dict[str, Any] = {
     "id": "t",
     "verifier": "sql",
     "schema": "CREATE TABLE crew(id INTEGER PRIMARY KEY, name TEXT, port TEXT, pay REAL);",
-    "rows": {"crew": [[1, "Ada", "Oslo", 30.0], [2, "Bo", "Kiel", 20.0], [3, "Cy", "Oslo", 20.0], [4, "Di", None, 25.5]]},
+    "rows": {
+        "crew": [[1, "Ada", "Oslo", 30.0], [2, "Bo", "Kiel", 20.0], [3, "Cy", "Oslo", 20.0], [4, "Di", None, 25.5]]
+    },
     "gold_sql": "SELECT name FROM crew WHERE pay <= 20",
     "limits": {"wall_s": 2.0, "cpu_s": 2.0, "memory_mb": 256},
 }

@@ -7,7 +7,7 @@ Where the extra `sql` is not installed the program can be started all the same, 
 import importlib.util
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any  # Any: connections are untyped where duckdb is not installed, cells are of any type
 
@@ -52,7 +52,7 @@ def _engine() -> Any:
     return duckdb.connect(":memory:", config=_known(_CONFIG))
 
 
-def _known(wanted: dict[str, str]) -> dict[str, str]:
+def _known(wanted: Mapping[str, str]) -> dict[str, Any]:
     """Return those settings that the installed version has."""
     import duckdb  # see above
 
