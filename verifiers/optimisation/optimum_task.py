@@ -36,6 +36,7 @@ class OptimumTask(RuleTask):
     integrality hold within the tolerances), `integral`, `optimal` (feasible, and the objective within the gap of the
     best one). reward = optimal unless `weights` say otherwise; 0 to 1. With `credit_gap` a feasible answer beyond the
     gap has 1 - distance / (credit_gap (|best| + 1)), at least 0, where distance is between its objective and the best.
+    Weights for `parsed` and `feasible` pay more steps on the way; where 0 is feasible they come easily.
 
     HiGHS reads and solves the model once per task content, in the oracle's jail, within `limits`; it proves the best
     objective. The answer is checked against the model in the worker, by sums that are exact where rounding could
@@ -50,21 +51,15 @@ class OptimumTask(RuleTask):
         json_schema_extra={
             "examples": [
                 {"id": "two-crops", "verifier": "optimum", "model": _SMALL},
+                {"id": "shaped", "verifier": "optimum", "model": _SMALL, "credit_gap": 0.1,
+                 "weights": {"parsed": 0.1, "feasible": 0.2, "optimal": 0.7}},
                 {"id": "text", "verifier": "optimum", "lp": "max\n obj: 3x + 2y\nst\n x + y <= 4\n x + 3y <= 6\nend\n"},
                 {"id": "none", "verifier": "optimum", "lp": "min\n x\nst\n x >= 2\n x <= 1\nend\n",
                  "expected": "infeasible"},
             ]
         }
     )  # fmt: skip
-    PROFILES: ClassVar = (
-        Profile("optimum/hardened", {}, "our own", "the defaults: 1 for a proven optimum, else 0"),
-        Profile(
-            "optimum/shaped",
-            {"weights": {"parsed": 0.1, "feasible": 0.2, "optimal": 0.7}, "credit_gap": 0.1},
-            "our own",
-            "pays 0.1 for values, 0.2 for feasible ones, up to 0.7 by the gap; where 0 is feasible, 0.3 comes easily",
-        ),
-    )
+    PROFILES: ClassVar = (Profile("optimum/hardened", {}, "our own", "the defaults: 1 for a proven optimum, else 0"),)
 
     verifier: Literal["optimum"] = "optimum"
     requires: tuple[str, ...] = (HIGHS,)

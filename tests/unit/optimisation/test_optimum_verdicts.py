@@ -76,7 +76,8 @@ def test_partial_credit_falls_with_the_gap() -> None:
     assert optimise(solving(), WORSE, credit_gap=0.5).reward == pytest.approx(1 - 1 / 6)
     assert optimise(solving(), WORSE, credit_gap=0.01).reward == 0.0
     assert optimise(solving(), '<answer>{"x": 3, "y": 1.1}</answer>', credit_gap=0.5).reward == 0.0
-    assert optimise(solving(), WORSE, profile="optimum/shaped").reward == pytest.approx(0.3 + 0.7 * (1 - 1 / 1.2))
+    shaped = {"weights": {"parsed": 0.1, "feasible": 0.2, "optimal": 0.7}, "credit_gap": 0.1}
+    assert optimise(solving(), WORSE, **shaped).reward == pytest.approx(0.3 + 0.7 * (1 - 1 / 1.2))
 
 
 @pytest.mark.parametrize("status", ["infeasible", "unbounded"])
