@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _examine(settings)
     isolation = probe(settings)
     for line in finding_lines(
-        [*isolation, _slots(settings), *_engine(settings), *_modules(), _solvers(), *_verifiers()]
+        [*isolation, _slots(settings), *_engine(settings), *_modules(), _solvers(), _models(settings), *_verifiers()]
     ):
         print(line)
     if any(finding.ok is False for finding in isolation):
@@ -141,6 +141,19 @@ def _solvers() -> Finding:
     if missing:
         detail += f"; without {', '.join(missing)}"
     return Finding("solver libraries", None if lacking else True, detail, "pip install 'assay[solvers]'")
+
+
+def _models(settings: Settings) -> Finding:
+    if settings.models is None:
+        return Finding("models", None, "no endpoints: nobody answers `chain` and `judge`", "set ASSAY_MODELS")
+    # Here, not at the top: few hosts have any.
+    from assay.verifiers.models.endpoints import read_endpoints
+
+    try:
+        known = read_endpoints(settings.models)
+    except AssayError as error:
+        return Finding("models", False, str(error))
+    return Finding("models", True, ", ".join(f"{name} ({access.endpoint.model})" for name, access in known.items()))
 
 
 def _verifiers() -> list[Finding]:

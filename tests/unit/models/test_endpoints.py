@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.commands import run
 from assay.errors import InvalidRequest
 from assay.settings import Settings
 from assay.verifiers.models.endpoints import read_endpoints
@@ -103,3 +104,20 @@ def test_a_file_that_is_not_there_is_refused(file: Path) -> None:
 def test_without_a_file_nobody_is_asked() -> None:
     """The setting is unset by default."""
     assert isinstance(open_models(Settings()), NoModels)
+
+
+def test_doctor_tells_which_endpoints_there_are(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With their models, without asking them; a broken table is named."""
+    monkeypatch.setenv("ASSAY_MODELS", str(file))
+    monkeypatch.setenv("BIG_KEY", KEY)
+    file.write_text(TABLE)
+    run(["doctor"])
+    good = capsys.readouterr().out
+    file.write_text("[x]")
+    run(["doctor"])
+
+    assert "ok      models: small (small-7b), big (big-1)" in good
+    assert KEY not in good
+    assert "MISSING models: models.x.base_url" in capsys.readouterr().out
