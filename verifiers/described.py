@@ -74,6 +74,8 @@ def _describe(schema: dict[str, Any], owner: type) -> None:
         choices = [f"`{member.value}`: {docs[member.name]}" for member in owner if member.name in docs]
         if choices:
             schema["description"] = " ".join([(owner.__doc__ or "").strip(), *choices]).strip()
+    fields = getattr(owner, "model_fields", {})
+    docs = {**docs, **{field.alias: docs[name] for name, field in fields.items() if field.alias and name in docs}}
     for name, field in schema.get("properties", {}).items():
         if name in docs:
             field["description"] = docs[name]

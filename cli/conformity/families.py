@@ -78,6 +78,6 @@ _CHECKS: Mapping[str, Check] = {
     **maths.FAMILIES,
     **optimisation.FAMILIES,
     **composition.FAMILIES,
-    **sql.FAMILIES,
     **simulator.FAMILIES,
+    **sql.FAMILIES,
 }
