@@ -48,7 +48,7 @@ MORE: Sequence[Document] = (
     {"verifier": "regex", "patterns": ["^(a+)+$", "(a|aa)*b"], "forbidden": ["(x+x+)+y"]},
     {"verifier": "regex", "patterns": [r"\d+(,\d{3})*", r"<answer>.*</answer>"], "dot_all": True},
     {"verifier": "text_overlap", "references": [_LONG], "metrics": ["rouge1", "rouge2", "rougeL", "bleu"]},
-    {"verifier": "repetition", "ngram": 100},
+    {"verifier": "repetition", "ngram": 40},
     {"verifier": "repetition", "ngram": 1},
     {"verifier": "length", "kind": "soft_overlong", "max_len": 1000, "cache": 100},
     {"verifier": "detection", "boxes": [[at, 0, at + 9, 9] for at in range(8)], "untagged": "search"},

@@ -18,7 +18,8 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "digits": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.digits_program"),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
     "environments": (
-        "assay.sandboxes.selfcheck", "assay.verifiers.environment.actions_program",
+        "assay.sandboxes.selfcheck",
+        "assay.verifiers.environment.actions_program",
         "assay.verifiers.environment.policy_program",
     ),
     "solvers": (*_STANDARD, "assay.verifiers.optimisation.solver_program", "assay.verifiers.optimisation.warm_solvers"),

@@ -37,9 +37,7 @@ WORKED: Mapping[str, str] = {
         "best = linprog([-3, -2], A_ub=[[1, 1], [1, 3]], b_ub=[4, 6], bounds=[(0, 3), (0, None)])\n"
         "print('OBJ:', -best.fun)\n</python>"
     ),
-    "sql": (
-        "<think>Bo is paid 20.</think>\n<answer>\n```sql\nSELECT name FROM crew WHERE pay < 21\n```\n</answer>"
-    ),
+    "sql": ("<think>Bo is paid 20.</think>\n<answer>\n```sql\nSELECT name FROM crew WHERE pay < 21\n```\n</answer>"),
     "sudoku": "<answer>\n1234\n4321\n2143\n3412\n</answer>",
     "temporal": f"{_THOUGHT}<answer>4 to 9</answer>",
     "text_overlap": "The cat sat on the mat.",
