@@ -103,7 +103,7 @@ def _compare(task: SqlTask, gold: Table, found: Table) -> tuple[bool, str]:
             return True, ""
     except TooMuch as error:
         return False, str(error)
-    return False, f"the query gives other rows: {len(found.rows)} of {len(found.columns)} columns"
+    return False, f"the query gives other rows: {len(found.rows)} with {len(found.columns)} columns each"
 
 
 def _terms(task: SqlTask, judged: _Judged) -> Mapping[str, float]:

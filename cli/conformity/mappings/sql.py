@@ -8,7 +8,7 @@ from assay.cli.conformity.mappings.mapping import Check, FamilyMapping
 
 _FIELDS = ("dialect", "schema", "rows", "database_base64", "gold_sql")
 _ARCTIC = {"profile": "arctic/paper"}
-_SPIDER = {"profile": "spider/code"}
+_SPIDER = {"profile": "spider/code", "columns": "ordered"}  # as the component `bag_match`, which it stands for
 _WITHOUT_LENGTH = {"format": 1.0, "execution": 2.0, "match": 3.0, "length": 0.0}
 _ANY_GOLD = "SELECT 1"
 _LENIENT = {"tag": "optional", "fence": "optional"}
