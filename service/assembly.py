@@ -74,8 +74,10 @@ def assemble(settings: Settings) -> Assembly:
     pool = open_pool(override(settings, {"slots": min(_MOST_SLOTS, slots + reserve_for(slots))}))
 
     def close() -> None:
-        models.close()
-        pool.close()
+        try:
+            models.close()
+        finally:
+            pool.close()
 
     evaluator = Evaluator(registry, pool, retries=settings.retries, models=models)
     calls = settings.model_calls if settings.models else 1  # without any endpoint all that asks is answered at once

@@ -8,7 +8,8 @@ from assay.outcomes import Outcome, has_null_reward
 from assay.sandboxes.interface import Slot
 from assay.schema import Step, Verdict
 from assay.verifiers.interface import Asking, Prepared, decided
-from assay.verifiers.models.chain_prompt import PROMPT_VERSION, Seen, worker_request
+from assay.verifiers.models import refusing
+from assay.verifiers.models.chain_prompt import CONTROL, PROMPT_VERSION, Seen, worker_request
 from assay.verifiers.models.chain_task import ChainTask
 from assay.verifiers.models.interface import Line, NoModels
 from assay.verifiers.rules.plan import TERMS, Lists, Unplanned, check_runnable, read_lists
@@ -18,6 +19,8 @@ from assay.verifiers.scoring import MESSAGE_CHARACTERS
 FLAG = "models"
 """Carried by every result that models had a part in, though a rule has judged."""
 
+REFUSED = "refused"
+"""The flag of an attempt whose text an endpoint refuses that answers others."""
 _SHOWN = 4096  # characters of an output that `stdout` keeps of its end
 
 
@@ -64,7 +67,10 @@ class ChainVerifier:
         versions = {f"model.{name}": model for name, model in line.describe(task.pool).items()} | {
             "answer": answered_by
         }
-        outputs = _run(task, lists, line)
+        try:
+            outputs = _run(task, lists, line)
+        except refusing.Blamed as error:
+            return _unplanned(task, Unplanned(str(error)), parsed=task.checks == "parse", flags=(FLAG, REFUSED))
         finish, needs_slot = _finisher(task, outputs[-1].text, line)
         return Prepared(lambda slot: _concluded(task, outputs, finish(slot), versions), needs_slot)
 
@@ -95,24 +101,26 @@ def _check_length(lists: Lists, task: ChainTask) -> None:
 
 
 def _run(task: ChainTask, lists: Lists, line: Line) -> Sequence[Output]:
-    """Return the outputs of all steps. Raises EndpointFault naming the step."""
+    """Return the outputs of all steps. Raises EndpointFault, and Blamed where the plan is to blame, naming the step."""
     outputs: list[Output] = []
     steps = zip(lists.models, lists.subtasks, lists.access, strict=True)
     for number, (model, subtask, access) in enumerate(steps):
         worker = task.pool[model - task.id_base]
         chosen = range(number) if access == "all" else sorted({step - task.first_step for step in access})
         seen = [Seen(step + task.first_step, lists.subtasks[step], outputs[step].text) for step in chosen]
+        question = task.question if task.show_question else ""
+        request, control = worker_request(question, seen, subtask), worker_request(question, (), CONTROL)
         try:
-            reply = line.ask(worker, worker_request(task.question if task.show_question else "", seen, subtask))
-        except EndpointFault as error:
-            raise EndpointFault(f"step {number}: {error}") from error
+            reply = refusing.ask(line, worker, request, control)
+        except (EndpointFault, refusing.Blamed) as error:
+            raise type(error)(f"step {number}: {error}") from error
         text = reply.text[: task.max_output_characters]
         outputs.append(Output(worker, text, reply.is_cut or len(text) < len(reply.text)))
     return outputs
 
 
-def _unplanned(task: ChainTask, error: Unplanned, *, parsed: bool) -> Prepared:
-    scored = Scored({"parsed": float(parsed), "correct": 0.0}, answered=error.found, message=str(error), flags=(FLAG,))
+def _unplanned(task: ChainTask, error: Unplanned, *, parsed: bool, flags: tuple[str, ...] = (FLAG,)) -> Prepared:
+    scored = Scored({"parsed": float(parsed), "correct": 0.0}, answered=error.found, message=str(error), flags=flags)
     verdict = conclude(task, TERMS, scored)
     return decided(verdict)
 

@@ -7,6 +7,8 @@ from assay.verifiers.models.interface import Request
 
 PROMPT_VERSION = "1"
 """Changes with the text."""
+CONTROL = "Answer briefly."
+"""A subtask that no endpoint refuses."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from assay.errors import EndpointFault
 from assay.verifiers.models import exchange
 from assay.verifiers.models.endpoints import Access
 from assay.verifiers.models.exchange import Refusal
-from assay.verifiers.models.interface import Line, Reply, Request, unknown
+from assay.verifiers.models.interface import Line, Reply, Request, TextRefused, unknown
+from assay.verifiers.models.looking_up import LookingUp
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,9 @@ _KEEP_S = 30.0  # how long an idle connection is kept
 
 Transport = Callable[[], httpx.AsyncBaseTransport]
 """Makes what carries requests, in the thread that uses it."""
+
+_Answer = tuple[Reply | EndpointFault, float]
+"""A reply or why there is none, and the seconds that it took."""
 
 
 class ModelClient:
@@ -63,8 +67,8 @@ class ModelClient:
             raise unknown(missing, tuple(self._endpoints))
         return {name: self._endpoints[name].endpoint.model for name in names}
 
-    def start(self, name: str, request: Request, budget_s: float) -> "concurrent.futures.Future[tuple[Reply, float]]":
-        """Begin a question; its future holds the reply and the seconds it took. Raises EndpointFault."""
+    def start(self, name: str, request: Request, budget_s: float) -> "concurrent.futures.Future[_Answer]":
+        """Begin a question; its future holds what comes of it. Raises EndpointFault."""
         self.describe((name,))
         with self._lock:
             if self._is_closed:
@@ -82,7 +86,7 @@ class _ClientLine:
         self._left_s = budget_s
         self._lock = threading.Lock()
         self._is_cancelled = False
-        self._current: concurrent.futures.Future[tuple[Reply, float]] | None = None
+        self._current: concurrent.futures.Future[_Answer] | None = None
 
     def describe(self, names: tuple[str, ...]) -> Mapping[str, str]:
         return self._client.describe(names)
@@ -93,11 +97,13 @@ class _ClientLine:
                 raise EndpointFault(f"{name}: cancelled")
             self._current = self._client.start(name, request, self._left_s)
         try:
-            reply, spent_s = self._current.result()
+            answer, spent_s = self._current.result()
         except concurrent.futures.CancelledError:
             raise EndpointFault(f"{name}: cancelled") from None
         self._left_s -= spent_s
-        return reply
+        if isinstance(answer, EndpointFault):
+            raise answer
+        return answer
 
     def cancel(self) -> None:
         with self._lock:
@@ -115,20 +121,24 @@ class _Engine:
         self._pause_s = pause_s
         self._turns = {name: asyncio.Semaphore(access.endpoint.max_concurrency) for name, access in endpoints.items()}
         self._client: httpx.AsyncClient | None = None
-        self._loop = asyncio.new_event_loop()
+        self._loop = LookingUp()
         self._thread = threading.Thread(target=self._loop.run_forever, name="models", daemon=True)
         self._thread.start()
 
-    def start(self, name: str, request: Request, budget_s: float) -> "concurrent.futures.Future[tuple[Reply, float]]":
+    def start(self, name: str, request: Request, budget_s: float) -> "concurrent.futures.Future[_Answer]":
         """Begin a question."""
         return asyncio.run_coroutine_threadsafe(self._converse(name, request, budget_s), self._loop)
 
     def close(self) -> None:
         """End everything that runs, then the connections, then the thread."""
-        asyncio.run_coroutine_threadsafe(self._wind_up(), self._loop).result(_CLOSE_S)
+        ending = asyncio.run_coroutine_threadsafe(self._wind_up(), self._loop)
+        if not concurrent.futures.wait([ending], _CLOSE_S).done:
+            log.warning("models_left_behind after_s=%g", _CLOSE_S)  # the thread and what it holds end with the process
+            return
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_CLOSE_S)
+        self._thread.join()
         self._loop.close()
+        ending.result()
 
     async def _wind_up(self) -> None:
         running = asyncio.all_tasks() - {asyncio.current_task()}
@@ -138,10 +148,9 @@ class _Engine:
         if self._client is not None:
             await self._client.aclose()
         await self._loop.shutdown_asyncgens()
-        await self._loop.shutdown_default_executor()
 
-    async def _converse(self, name: str, request: Request, budget_s: float) -> tuple[Reply, float]:
-        """Return the reply and the seconds it took, pauses included, turns waited for not. Raises EndpointFault."""
+    async def _converse(self, name: str, request: Request, budget_s: float) -> _Answer:
+        """Return the reply or the fault and the seconds it took, pauses included, turns waited for not."""
         access = self._endpoints[name]
         body = exchange.body(access, request)
         self._connections()  # the first time it loads certificates, which shall cost nobody's budget
@@ -157,11 +166,12 @@ class _Engine:
             pause_s = self._pause(tries, refusal)
             is_last = not refusal.is_passing or tries > access.endpoint.retries
             if is_last or spent_s + pause_s >= budget_s:
-                raise EndpointFault(_said(name, refusal, tries, None if is_last else pause_s, budget_s))
+                kind = TextRefused if refusal.may_be_the_text else EndpointFault
+                return kind(_said(name, refusal, tries, None if is_last else pause_s, budget_s)), spent_s
             log.info("endpoint_tried_again endpoint=%s reason=%r tries=%d", name, str(refusal), tries)
             await asyncio.sleep(pause_s)
             spent_s += pause_s
-        raise AssertionError("the last try raises")
+        raise AssertionError("the last try returns")
 
     async def _try(self, access: Access, body: bytes, left_s: float) -> Reply:
         """Return the reply of one exchange. Raises Refusal."""
@@ -173,7 +183,7 @@ class _Engine:
                     data = await exchange.receive(response)
         except TimeoutError:
             raise Refusal(f"no answer within {limit_s:.3g} s") from None
-        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+        except (httpx.HTTPError, httpx.StreamError, OSError, ValueError, OverflowError, ExceptionGroup) as error:
             raise Refusal(f"the connection failed ({type(error).__name__})") from None
         return exchange.read_reply(data, access)
 

@@ -16,6 +16,7 @@ from assay.settings import model_key
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _KEY = re.compile(r"[!-~]{1,4096}")
+_MOST_PORT = 65_535
 _OURS = frozenset({"model", "messages", "stream", "n", "temperature", "max_tokens", "max_completion_tokens"})
 
 
@@ -53,6 +54,8 @@ class Endpoint(BaseModel):
             raise ValueError("base_url is no address") from None
         if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
             raise ValueError("base_url is http(s)://host[:port]/path, without user, query and fragment")
+        if url.port is not None and not 0 < url.port <= _MOST_PORT:
+            raise ValueError("base_url has a port that is none")
         if ours := sorted(_OURS & self.parameters.keys()):
             raise ValueError(f"parameters may not set {', '.join(ours)}")
         try:

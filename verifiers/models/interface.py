@@ -12,6 +12,13 @@ EndpointName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 """How an operator names an endpoint, and a task with it."""
 
 
+class TextRefused(EndpointFault):
+    """An endpoint refuses a question as it refuses none that it could answer later: perhaps for what it says.
+
+    It may as well refuse all of them; `refusing.ask` tells which.
+    """
+
+
 @dataclass(frozen=True)
 class Request:
     """What a model is told: both texts go as they are; neither is ever part of the other."""
@@ -36,7 +43,10 @@ class Line(Protocol):
         ...
 
     def ask(self, name: str, request: Request) -> Reply:
-        """Return an endpoint's reply. Raises EndpointFault if there is none within the budget, or after `cancel`."""
+        """Return an endpoint's reply. Raises EndpointFault if there is none within the budget, or after `cancel`.
+
+        It is a TextRefused where the endpoint may have refused what the question says.
+        """
         ...
 
     def cancel(self) -> None:

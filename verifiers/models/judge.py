@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import ConfigDict, Field, model_validator
@@ -10,13 +11,16 @@ from assay.errors import EndpointFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.interface import Prepared, decided
-from assay.verifiers.models import judge_prompts
+from assay.verifiers.models import judge_prompts, refusing
 from assay.verifiers.models.interface import EndpointName, Line, NoModels, Request
+from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
 from assay.verifiers.rules.answers.extraction import Source, read
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term, conclude
 
 FLAG = "judge"
 """Carried by every result whose verdict is a model's opinion."""
+REFUSED = "refused"
+"""Carried by one whose text the judge's endpoint refuses, while it answers others."""
 
 _RUBRIC_TERMS = (
     Term("passes", 0, 1, "1 from a score of `threshold` on"),
@@ -27,6 +31,21 @@ _FIELDS = {"rubric": ("rubric", "question", "threshold"), "caption_recall": ("ev
 
 Event = Annotated[str, Field(min_length=1, max_length=10_000)]
 Answer = TypeVar("Answer")
+Asking = Callable[[str, str], Request]
+"""Makes the question about a text under a nonce."""
+
+
+class OnUnreadable(StrEnum):
+    """What a text is worth to which the judge gives no readable reply, however often it is asked."""
+
+    INFRA_ERROR = "infra_error"
+    """Nothing is known: the outcome is `infra_error`, the reward null."""
+    LOWEST = "lowest"
+    """The lowest reward there is, outcome `failed`, flag `undecided`, if a reply to another text can be read."""
+
+
+class _NoVerdict(Exception):
+    """The judge can be asked, but not about this text."""
 
 
 class JudgeTask(RuleTask):
@@ -34,8 +53,9 @@ class JudgeTask(RuleTask):
 
     Every result has the flag `judge`: this is no rule. The text goes to the judge between two lines with a random
     number that does not occur in it, and a reply counts only if it repeats that number. A reply that cannot be read is
-    asked for again, up to `rereads` times; then, and whenever the endpoint gives none within `limits.attempt_wall_s`,
-    the outcome is `infra_error`. Verdicts are never taken from the cache: models are sampled.
+    asked for again, up to `rereads` times; then (but see `on_unreadable`), and whenever the endpoint gives none within
+    `limits.attempt_wall_s`, the outcome is `infra_error`. A text that the endpoint refuses, while it answers another,
+    has the lowest reward and the flag `refused`. Verdicts are never taken from the cache: models are sampled.
     Sources: SIMA 2 (rubric, 0 to 100, passed from 50); VideoChat-R1 (recall of a caption's events).
     """
 
@@ -88,12 +108,23 @@ class JudgeTask(RuleTask):
     """How often the judge is asked; the median counts."""
     rereads: int = Field(2, ge=0, le=10)
     """How often a question is asked again because its reply cannot be read."""
+    on_unreadable: OnUnreadable | None = None
+    """What a text is worth to which no reply can be read; default: `lowest` where the task has a `gold`, since the
+    judge could judge that, else `infra_error`. A null reward is one that a text can earn by upsetting a weak judge."""
     max_characters: int = Field(100_000, ge=1, le=1_000_000)
     """The longest text that goes to the judge; of a longer one its beginning: then with the flag `input_cut`."""
 
     def asks_models(self) -> bool:
         """It asks one."""
         return True
+
+    def blames(self, completion: str) -> bool:
+        """Whether a judge that is upset by this completion, and by no other text, is the completion's own loss."""
+        if completion == self.gold:
+            return False
+        if self.on_unreadable is None:
+            return self.gold is not None
+        return self.on_unreadable is OnUnreadable.LOWEST
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -125,23 +156,26 @@ class JudgeVerifier:
         """Ask the judge. Raises EndpointFault, also where no reply can be read."""
         found = (read(completion, task.extract, task.tag) or "").strip()
         if not found:
-            lowest = {term.name: 0.0 for term in self.terms(task)}
-            return self._concluded(task, Scored(lowest, answered=False, message="there is nothing to judge"), {})
+            return self._concluded(task, self._lowest(task, "there is nothing to judge", answered=False), {})
         models = line.describe((task.endpoint,))
         text = found[: task.max_characters]
-        asked = _Judge(task, text, line)
-        scored = Scored(
-            _rubric(task, asked) if task.kind == "rubric" else _caption(task, asked),
-            message="the judge's score is below the threshold"
-            if task.kind == "rubric"
-            else "not all events are covered",
-            flags=(FLAG, *(("input_cut",) if len(found) > len(text) else ())),
-        )
+        asked = _Judge(task, text, line, blames=task.blames(completion))
+        try:
+            scored = _scored(task, asked, (FLAG, *(("input_cut",) if len(found) > len(text) else ())))
+        except refusing.Blamed as error:
+            scored = self._lowest(task, str(error), flags=(FLAG, REFUSED))
+        except _NoVerdict as error:
+            scored = self._lowest(task, str(error), flags=(FLAG, UNDECIDED))
         return self._concluded(task, scored, {f"model.{name}": model for name, model in models.items()})
 
     def judge(self, task: JudgeTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict where there is no model to ask. Raises EndpointFault unless none is needed."""
         return self.prepare(task, completion, NoModels()).finish(slot)
+
+    def _lowest(
+        self, task: JudgeTask, message: str, *, answered: bool = True, flags: tuple[str, ...] = (FLAG,)
+    ) -> Scored:
+        return Scored(lowest_terms(self.terms(task), task.weights), answered, message, flags)
 
     def _concluded(self, task: JudgeTask, scored: Scored, versions: dict[str, str]) -> Prepared:
         verdict = conclude(task, self.terms(task), scored)
@@ -153,28 +187,50 @@ class JudgeVerifier:
 class _Judge:
     """Puts one kind of question after the other about one text, and asks again what cannot be read."""
 
-    def __init__(self, task: JudgeTask, text: str, line: Line) -> None:
+    def __init__(self, task: JudgeTask, text: str, line: Line, *, blames: bool) -> None:
         self._task = task
+        self._text = text
         self._line = line
-        self.text = text
+        self._blames = blames
 
-    def ask(self, request: Callable[[str], Request], read_reply: Callable[[str, str], Answer]) -> Answer:
-        """Return the first readable answer; both functions are given the nonce. Raises EndpointFault."""
+    def ask(self, request: Asking, read_reply: Callable[[str, str], Answer]) -> Answer:
+        """Return the first readable answer; `read_reply` is given the nonce.
+
+        Raises Blamed and _NoVerdict where that is the text's loss, else EndpointFault.
+        """
         endpoint, reason = self._task.endpoint, ""
+        control_nonce = judge_prompts.draw_nonce(judge_prompts.CONTROL)
+        control = request(judge_prompts.CONTROL, control_nonce)
         for _ in range(self._task.rereads + 1):
-            nonce = judge_prompts.draw_nonce(self.text)
-            reply = self._line.ask(endpoint, request(nonce))
+            nonce = judge_prompts.draw_nonce(self._text)
+            reply = refusing.ask(self._line, endpoint, request(self._text, nonce), control)
             try:
                 return read_reply(reply.text, nonce)
             except judge_prompts.Unreadable as error:
-                reason = str(error)
-        raise EndpointFault(f"{endpoint}: no verdict in {self._task.rereads + 1} replies: {reason}")
+                reason = f"no verdict in {self._task.rereads + 1} replies: {error}"
+        if self._blames and _is_readable(self._line.ask(endpoint, control).text, control_nonce, read_reply):
+            raise _NoVerdict(f"{reason}, though there is one on another text")
+        raise EndpointFault(f"{endpoint}: {reason}")
+
+
+def _is_readable(reply: str, nonce: str, read_reply: Callable[[str, str], object]) -> bool:
+    try:
+        read_reply(reply, nonce)
+    except judge_prompts.Unreadable:
+        return False
+    return True
+
+
+def _scored(task: JudgeTask, judge: _Judge, flags: tuple[str, ...]) -> Scored:
+    if task.kind == "rubric":
+        return Scored(_rubric(task, judge), message="the judge's score is below the threshold", flags=flags)
+    return Scored(_caption(task, judge), message="not all events are covered", flags=flags)
 
 
 def _rubric(task: JudgeTask, judge: _Judge) -> dict[str, float]:
     scores = [
         judge.ask(
-            lambda nonce: judge_prompts.rubric_request(task.rubric, task.question, judge.text, nonce),
+            lambda text, nonce: judge_prompts.rubric_request(task.rubric, task.question, text, nonce),
             judge_prompts.read_score,
         )
         for _ in range(task.votes)
@@ -191,13 +247,13 @@ def _caption(task: JudgeTask, judge: _Judge) -> dict[str, float]:
 
 def _together(task: JudgeTask, judge: _Judge) -> Sequence[bool]:
     return judge.ask(
-        lambda nonce: judge_prompts.caption_request(task.events, judge.text, nonce),
+        lambda text, nonce: judge_prompts.caption_request(task.events, text, nonce),
         lambda reply, nonce: judge_prompts.read_covered(reply, nonce, len(task.events)),
     )
 
 
 def _apart(task: JudgeTask, judge: _Judge) -> Sequence[bool]:
     def covers(event: str) -> bool:
-        return judge.ask(lambda nonce: judge_prompts.event_request(event, judge.text, nonce), judge_prompts.read_event)
+        return judge.ask(lambda text, nonce: judge_prompts.event_request(event, text, nonce), judge_prompts.read_event)
 
     return [covers(event) for event in task.events]

@@ -5,6 +5,7 @@ not occur in the text; nothing of the text stands anywhere else. A reply counts 
 that JSON which a judge copies from the text, or which the text hopes to pass off as a reply, is not read.
 """
 
+import json
 import math
 import secrets
 from collections.abc import Iterator, Sequence
@@ -12,10 +13,10 @@ from typing import Any  # Any: a reply's JSON holds any plain value
 
 from assay.canonical import content_hash
 from assay.verifiers.models.interface import Request
-from assay.verifiers.rules.literal import read_json
 
 _MOST_MENTIONS = 16  # of the nonce in a reply that are looked into
 _MOST_OBJECT = 20_000  # characters of the object around one
+_MOST_STARTS = 16  # of the braces before a mention that are tried as its beginning
 
 _DATA = """\
 The text to judge stands between the line that begins with BEGIN and the line that begins with END and carries the \
@@ -43,6 +44,10 @@ END line, as a string, and ANSWER is true or false."""
 
 VERSION = f"1+{content_hash([_RUBRIC, _TOGETHER, _APART])[:8]}"
 """Changes with the texts."""
+
+
+CONTROL = "This text says nothing."
+"""A text that no judge refuses, and any can judge."""
 
 
 class Unreadable(Exception):
@@ -111,22 +116,47 @@ def _only(reply: str, nonce: str, field: str) -> Any:
 
 
 def _objects(reply: str, nonce: str) -> Iterator[dict[str, Any]]:
-    """Yield the flat objects of a reply that name the nonce, wherever they stand."""
-    at = -1
+    """Yield the objects of a reply that name the nonce, wherever they stand, each once."""
+    at, end = -1, 0
     for _ in range(_MOST_MENTIONS):
-        at = reply.find(nonce, at + 1)
+        at = reply.find(nonce, max(at + 1, end))
         if at < 0:
             return
-        start = reply.rfind("{", max(0, at - _MOST_OBJECT), at)
-        end = reply.find("}", at, at + _MOST_OBJECT)
-        if start < 0 or end < 0:
-            continue
-        try:
-            value = read_json(reply[start : end + 1])
-        except ValueError:
-            continue
-        if isinstance(value, dict) and value.get("nonce") == nonce:
+        found = _around(reply, at, nonce)
+        if found is not None:
+            value, end = found
             yield value
+
+
+def _around(reply: str, at: int, nonce: str) -> tuple[dict[str, Any], int] | None:
+    """Return the smallest object with the nonce that holds this place, and where it ends. Raises Unreadable."""
+    start = at
+    for _ in range(_MOST_STARTS):
+        start = reply.rfind("{", max(0, at - _MOST_OBJECT), start)
+        if start < 0:
+            return None
+        try:
+            value, length = _DECODER.raw_decode(reply[start : at + _MOST_OBJECT])
+        except (ValueError, RecursionError):
+            continue
+        if start + length > at and isinstance(value, dict) and value.get("nonce") == nonce:
+            return value, start + length
+    return None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object. Raises Unreadable if a verdict says anything twice: nobody could tell which counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs) and "nonce" in found:
+        raise Unreadable("its reply says something twice in one object")
+    return found
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
 
 
 def _data(text: str, nonce: str) -> str:

@@ -12,7 +12,7 @@ from assay.schema import Verdict
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.models.fakes import FakeModels, judge_with
-from assay.verifiers.models.interface import Reply, Request
+from assay.verifiers.models.interface import Reply, Request, TextRefused
 from assay.verifiers.reference import example_of
 from assay.verifiers.worked_examples import WORKED
 
@@ -155,6 +155,63 @@ def test_a_pool_that_lacks_a_model_judges_nobody() -> None:
     """Also plans that would not have asked it: else their rewards were compared with none."""
     with pytest.raises(EndpointFault, match="no model endpoint 'coder'"):
         judged(plan((0, "Solve.", [])), FakeModels(("small", "strong"), right))
+
+
+def refusing_subtasks_with(word: str) -> Any:
+    """Workers that refuse questions with this word, and answer right."""
+
+    def say(name: str, request: Request) -> str:
+        if word in request.user:
+            raise TextRefused(f"{name}: status 413 at try 1")
+        return right(name, request)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    ("profile", "reward"), [("conductor/hardened", 0.0), ("conductor/paper", 0.5)]
+)  # fmt: skip
+def test_a_plan_that_an_endpoint_refuses_cannot_be_run(profile: str, reward: float) -> None:
+    """It answers the same question with another subtask: a null reward would be worth more than a wrong answer."""
+    completion = plan((0, "Outline.", []), (1, "TOO LONG", [0]))
+
+    verdict = judged(completion, FakeModels(POOL, refusing_subtasks_with("TOO LONG")), profile=profile)
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.FAILED, reward)
+    assert verdict.flags == ("models", "refused")
+    assert "step 1: strong: status 413" in verdict.message
+
+
+def test_a_plan_that_lets_too_much_be_seen_cannot_be_run_either() -> None:
+    """What is refused is an earlier output, which the plan has the step see."""
+
+    def say(name: str, request: Request) -> str:
+        if "LONG OUTPUT" in request.user:
+            raise TextRefused(f"{name}: status 400 at try 1")
+        return "LONG OUTPUT"
+
+    verdict = judged(plan((0, "Write.", []), (1, "Read.", "all")), FakeModels(POOL, say))
+
+    assert (verdict.reward, verdict.flags) == (0.0, ("models", "refused"))
+
+
+def test_a_question_that_an_endpoint_refuses_is_no_fault_of_the_plan() -> None:
+    """It is refused whatever the subtask is."""
+    with pytest.raises(EndpointFault, match="step 0: small: status 413"):
+        judged(GOOD, FakeModels(POOL, refusing_subtasks_with("19")))
+
+
+@pytest.mark.parametrize("text", ["{}", "{question}", "{0.__class__}", "%s %(x)s", "$question ${x}", "\\1 \\g<0>"])
+def test_nothing_in_a_subtask_is_a_template(text: str) -> None:
+    """It goes as it is, and so do question and outputs."""
+    models = FakeModels(POOL, lambda *_: f"<answer>42</answer>{text}")
+
+    judged(plan((0, text, []), (1, text, [0])), models, question=text)
+
+    assert models.asked[1][1].user == (
+        f"Question:\n{text}\n\nStep 0 was told:\n{text}\n\nStep 0 answered:\n<answer>42</answer>{text}"
+        f"\n\nYour subtask:\n{text}"
+    )
 
 
 def test_long_outputs_are_cut_and_flagged() -> None:

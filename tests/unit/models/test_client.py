@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 import threading
 import time
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,8 +16,9 @@ from endpoint_servers import BUDGET_S, HELLO, KEY, scripted
 from assay.errors import EndpointFault
 from assay.verifiers.models.client import ModelClient
 from assay.verifiers.models.endpoints import Access, Endpoint
-from assay.verifiers.models.exchange import MOST_BYTES, read_retry_after
-from assay.verifiers.models.interface import Request
+from assay.verifiers.models.exchange import MOST_BYTES, Refusal, read_retry_after, receive
+from assay.verifiers.models.interface import Request, TextRefused
+from assay.verifiers.models.scripted_server import Rule, ScriptedServer
 
 PROMPT_S = 20.0
 """Far below what waiting for the fault would take, far above what noticing it takes."""
@@ -49,14 +52,24 @@ def test_a_question_goes_out_as_configured() -> None:
 
 
 def test_any_text_may_be_asked_and_answered() -> None:
-    """Lone surrogates, control signs and a megabyte travel as they are."""
-    text = "\ud83d\x00\u2028é" + "x" * 1_000_000
-    with scripted({"match": "(\ud83d\x00)", "reply": r"<\1>", "finish_reason": "length"}) as (server, client):
+    """Control signs and a megabyte travel as they are, and lone surrogates come back as they are."""
+    text = "\U0001f600\x00\u2028é" + "x" * 1_000_000
+    with scripted({"reply": "<\ud83d\x00>", "finish_reason": "length"}) as (server, client):
         reply = client.line(BUDGET_S).ask("m", Request(text))
 
         assert server.requests[0].user == text
 
     assert (reply.text, reply.is_cut) == ("<\ud83d\x00>", True)
+
+
+def test_halves_of_signs_are_sent_as_the_sign_for_none() -> None:
+    """Endpoints that read UTF-8 would refuse them, and a text could earn a null reward by one."""
+    with scripted({"reply": "Hi."}) as (server, client):
+        client.line(BUDGET_S).ask("m", Request("a\ud83db\ude00\ude00\ud83d\ude00\ud83d", system="\udfff"))
+
+        request = server.requests[0]
+
+    assert (request.user, request.system) == ("a\ufffdb\ufffd\ufffd\U0001f600\ufffd", "\ufffd")
 
 
 FAULTS: dict[str, dict[str, Any]] = {
@@ -91,6 +104,7 @@ FINAL: dict[str, dict[str, Any]] = {
     "compressed": {"reply": "x", "headers": {"Content-Encoding": "gzip"}},
     "flood": {"fault": "flood"},
     "too long": {"reply": "x" * MOST_BYTES},
+    "a refusal with an endless body": {"status": 418, "fault": "flood"},
     "a wait beyond the budget": {"status": 429, "headers": {"Retry-After": "3600"}},
 }
 
@@ -255,6 +269,98 @@ def test_an_endpoint_is_asked_so_much_at_once_and_waiting_costs_no_budget() -> N
 
     assert texts == ["Hi."] * 20
     assert counting.most == 2
+
+
+def test_time_of_a_question_that_failed_counts_too() -> None:
+    """What is asked afterwards has only the rest."""
+    with scripted({"status": 400, "delay_s": 0.3, "times": 1}, {"fault": "stall"}) as (_, client):
+        line = client.line(0.8)
+
+        with pytest.raises(TextRefused):
+            line.ask("m", HELLO)
+        with pytest.raises(EndpointFault, match=r"no answer within 0\.[45]"):
+            line.ask("m", HELLO)
+
+
+@pytest.mark.parametrize(("status", "refused"), [(400, True), (403, True), (413, True), (422, True), (307, False),
+                                                 (429, False), (500, False)])  # fmt: skip
+def test_what_may_be_the_texts_fault_is_told_apart(status: int, refused: bool) -> None:
+    """Every status that says that this request will never do."""
+    with scripted({"status": status}, retries=0) as (_, client), pytest.raises(EndpointFault) as caught:
+        client.line(BUDGET_S).ask("m", HELLO)
+
+    assert isinstance(caught.value, TextRefused) is refused
+
+
+@pytest.mark.parametrize("message", ['{"content": null}', '{"content": null, "refusal": "No."}', "{}"])
+@pytest.mark.parametrize("end", ["length", "content_filter", "stop"])
+def test_a_reply_that_ended_without_a_text_says_nothing(message: str, end: str) -> None:
+    """A filter, a refusal, a model that thought until its limit: texts can bring those about, so they are no fault."""
+    body = f'{{"choices": [{{"message": {message}, "finish_reason": "{end}"}}]}}'
+    with scripted({"body": body}) as (server, client):
+        reply = client.line(BUDGET_S).ask("m", HELLO)
+
+        assert len(server.requests) == 1
+
+    assert (reply.text, reply.is_cut) == ("", end == "length")
+
+
+def test_an_answer_in_endless_small_parts_is_ended() -> None:
+    """Each costs as much as a long one: within the bound on bytes alone they would take a minute of a core."""
+
+    async def parts() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+
+    with pytest.raises(Refusal, match="parts"):
+        asyncio.run(receive(httpx.Response(200, content=parts())))
+
+
+class _Names:
+    """Looks up names as `socket.getaddrinfo`, but one only when told so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.looked_up = 0
+        self.go_on = threading.Event()
+        self._real = socket.getaddrinfo
+        monkeypatch.setattr(socket, "getaddrinfo", self)
+
+    def __call__(self, host: Any, *rest: Any, **named: Any) -> Any:
+        if host in ("silent.example", b"silent.example"):
+            self.looked_up += 1
+            assert self.go_on.wait(PROMPT_S)
+            raise socket.gaierror(socket.EAI_AGAIN, "no answer")
+        return self._real(host, *rest, **named)
+
+
+def test_a_name_that_nobody_answers_for_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty questions to it wait for one look-up; others are asked meanwhile, and closing waits for nothing."""
+    names = _Names(monkeypatch)
+    with ScriptedServer([Rule(reply="Hi.")]) as server:
+        silent = Endpoint(base_url="http://silent.example/v1", model="x", timeout_s=0.2, retries=1, max_concurrency=99)
+        there = Endpoint(base_url=server.base_url.replace("127.0.0.1", "localhost"), model="x", retries=0)
+        client = ModelClient({"silent": Access(silent), "there": Access(there)}, pause_s=0.001)
+        with ThreadPoolExecutor(40) as threads:
+            asking = [threads.submit(client.line(BUDGET_S).ask, "silent", HELLO) for _ in range(40)]
+            assert client.line(BUDGET_S).ask("there", HELLO).text == "Hi."
+            for one in asking:
+                with pytest.raises(EndpointFault, match="no answer within"):
+                    one.result(PROMPT_S)
+        client.close()
+    alive = [thread.name for thread in threading.enumerate() if thread.name.startswith("models")]
+    names.go_on.set()
+
+    assert (names.looked_up, alive) == (1, ["models-lookup"])
+
+
+def test_a_name_that_cannot_be_one_is_a_fault() -> None:
+    """Labels of 70 signs are no labels, which the resolver says in its own way."""
+    endpoint = Endpoint(base_url=f"http://{'a' * 70}.example/v1", model="x", retries=0)
+    client = ModelClient({"m": Access(endpoint)})
+
+    with pytest.raises(EndpointFault, match="the connection failed"):
+        client.line(BUDGET_S).ask("m", HELLO)
+    client.close()
 
 
 def test_a_key_that_is_echoed_goes_no_further() -> None:
