@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any, cast  # Any, cast: an entry point names any object, which is checked before it is cast
 
 from assay.schema import TaskBase
@@ -20,6 +20,7 @@ GROUP = "assay.verifiers"
 log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_MOST_SAID = 500  # characters of what foreign code says of its own fault
 
 
 class _Refused(Exception):
@@ -54,22 +55,46 @@ def find_plugins(taken: Collection[str], entries: Iterable[EntryPoint] | None = 
     plugins = tuple(_load(entry, taken, names.count(entry.name) > 1) for entry in found)
     for plugin in plugins:
         if plugin.fault:
-            log.warning("verifier_refused name=%s of=%s: %s", plugin.name, plugin.distribution, plugin.fault)
+            log.warning("verifier_refused name=%r of=%s: %s", plugin.name, plugin.distribution, plugin.fault)
     return plugins
 
 
+def _named(distribution: Distribution | None) -> str:
+    """Return name and version of a distribution, as far as it tells them."""
+    try:
+        name, version = ("", "") if distribution is None else (distribution.name, distribution.version)
+    except Exception:  # noqa: BLE001 - left-overs of a broken installation have no metadata, which some Pythons raise
+        name, version = "", ""
+    return f"{name} {version}" if name else "an unknown distribution"
+
+
+def _told(error: BaseException) -> str:
+    """Return what foreign code says of its fault, in a line."""
+    try:
+        said = str(error)[: 2 * _MOST_SAID]
+    except Exception as fault:  # noqa: BLE001 - its text is foreign code too
+        said = f"its text cannot be made: {type(fault).__name__}"
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in said).split())
+    return f"{type(error).__name__}: {line}"[:_MOST_SAID]
+
+
 def _load(entry: EntryPoint, taken: Collection[str], is_twice: bool) -> Plugin:
-    origin = "an unknown distribution" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
+    origin = _named(entry.dist)
     try:
         if entry.name in taken:
             raise _Refused("a verifier of that name comes with Assay: give it another")
+        if _NAME.fullmatch(entry.name) is None:
+            raise _Refused("names are lower-case letters, digits and underscores")
         if is_twice:
             raise _Refused("more than one entry point has that name: uninstall one")
+        log.debug("verifier_loading name=%s of=%s", entry.name, origin)  # the last word if its import never ends
         return Plugin(entry.name, origin, verifier=_made(entry))
     except _Refused as error:
         return Plugin(entry.name, origin, fault=str(error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to foreign code: its import may raise anything
-        return Plugin(entry.name, origin, fault=f"{type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        raise  # somebody has had enough of waiting for its import
+    except BaseException as error:  # noqa: BLE001 - the boundary to foreign code: its import may raise anything
+        return Plugin(entry.name, origin, fault=_told(error))
 
 
 def _made(entry: EntryPoint) -> Verifier:
@@ -91,8 +116,6 @@ def _faults(made: Any, name: str, base: type[TaskBase]) -> Iterable[str]:
         callable(getattr(made, "score", None)) and callable(getattr(made, "terms", None))
     ):
         yield "it has neither judge(task, completion, slot), nor terms(task) and score(task, text)"
-    if _NAME.fullmatch(name) is None:
-        yield "names are lower-case letters, digits and underscores"
     if getattr(made, "name", None) != name:
         yield f"its name is {getattr(made, 'name', None)!r}; it must be that of the entry point"
     version = getattr(made, "version", None)

@@ -1,8 +1,9 @@
 """Verifiers of other distributions: which are taken, which are refused, and that nobody is left to guess why."""
 
 import logging
+import sys
 from collections.abc import Callable
-from importlib.metadata import EntryPoint
+from importlib.metadata import Distribution, EntryPoint
 from pathlib import Path
 
 import pytest
@@ -154,7 +155,7 @@ def test_a_plugin_that_fails_to_import_takes_nothing_down(
         plugin = find("Mirror", module)
     registry = with_composite([default_registry().get("python")], [plugin])
 
-    assert "verifier_refused name=mirror" in caplog.text
+    assert "verifier_refused name='mirror'" in caplog.text
     assert registry.names == ("composite", "python")
     with pytest.raises(InvalidRequest, match=reason):
         registry.parse_task({"id": "t", "verifier": "mirror"})
@@ -163,6 +164,45 @@ def test_a_plugin_that_fails_to_import_takes_nothing_down(
     part = {"name": "m", "verifier": "mirror"}
     with pytest.raises(InvalidRequest, match=reason):
         registry.parse_task({"id": "c", "verifier": "composite", "terms": [part]})
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("class Odd(BaseException): pass\nraise Odd('x')", "Odd: x"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("def f(): f()\nf()", "RecursionError"),
+        (
+            "class Mute(Exception):\n    def __str__(self): raise ValueError\nraise Mute",
+            "Mute: its text cannot be made",
+        ),
+        ("class X:\n    def __getattr__(self, name): raise SystemExit(3)\nMirror = X()", "SystemExit: 3"),
+        ("raise ValueError('one\\n2026 ERROR two\\x1b[31m' + 'x' * 10**6)", "ValueError: one 2026 ERROR two [31mxxx"),
+    ],
+    ids=["base exception", "generator exit", "recursion", "mute", "attributes", "long"],
+)
+def test_whatever_an_import_raises_is_told_in_a_line(find: Find, tmp_path: Path, source: str, told: str) -> None:
+    """No more than a line of the log, none that looks like another's, and nothing is taken down."""
+    (tmp_path / "odd_plugin.py").write_text(source, encoding="utf-8")
+    sys.modules.pop("odd_plugin", None)
+
+    plugin = find("Mirror", "odd_plugin")
+
+    assert told in plugin.fault
+    assert plugin.fault.isprintable()
+    assert len(plugin.fault) <= 500
+
+
+def test_left_overs_of_an_installation_take_nothing_down(tmp_path: Path) -> None:
+    """Entry points without any metadata beside them."""
+    folder = tmp_path / "gone-1.0.dist-info"
+    folder.mkdir()
+    (folder / "entry_points.txt").write_text("[assay.verifiers]\ngone = gone_module:X\n", encoding="utf-8")
+    (entry,) = Distribution.at(folder).entry_points
+
+    (plugin,) = find_plugins((), [entry])
+
+    assert (plugin.distribution, plugin.verifier) == ("an unknown distribution", None)
 
 
 @pytest.mark.parametrize("name", ["python", "composite", "math"])
