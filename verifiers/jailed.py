@@ -9,8 +9,8 @@ from assay.sandboxes.interface import Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.comparison import Comparison
 from assay.verifiers.extraction import read_completion
-from assay.verifiers.program.returned import Unusable, read_returned
-from assay.verifiers.program.verifier import ask_source
+from assay.verifiers.program.returned import Unusable
+from assay.verifiers.program.verifier import ask_source, read_answer
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.stdio import Case, run_cases
@@ -66,7 +66,7 @@ def run_source(slot: Slot, source: str, completion: str, document: Any, limits: 
     if reply.failure:
         return Found({}, "", reply.failure, reply.usage)
     try:
-        found = read_returned((dict(reply.fields[0]), str(reply.fields[1])))
+        found = read_answer(reply)
     except Unusable as error:
         return Found({}, "", str(error), reply.usage)
     return Found(found.terms, found.message, "", reply.usage)

@@ -92,7 +92,8 @@ def test_numbers_and_dicts_are_read(answer: Any, terms: Mapping[str, float], mes
 
 
 @pytest.mark.parametrize(
-    "answer", [None, "1", b"1", [1], (1, 2), (1,), {}, {"a": None}, {1: 1}, {"": 1}, 1e10, float("nan"), 1j, 10**999]
+    "answer",
+    [None, "1", b"1", [1], (1, 2), (1,), {}, {"a": None}, {1: 1}, {"": 1}, {"a\n": 1}, 1e10, float("nan"), 1j, 10**999],
 )
 def test_anything_else_is_unusable(answer: Any) -> None:
     """It is never guessed what was meant."""
@@ -122,6 +123,13 @@ def test_the_process_is_the_oracles_and_gets_text_and_task() -> None:
         [["ready"], ["answer", "", {"reward": 2.0}, ""]],
         [["ready"], ["answer", "", {"reward": float("nan")}, ""]],
         [["ready"], ["answer", "", {"other": 0.5, "more": 2.0}, ""]],
+        [["ready"], ["answer", "", "reward", ""]],
+        [["ready"], ["answer", "", {}]],
+        [["ready"], ["answer"]],
+        [["ready"], ["failed", "it raised"]],
+        [["ready"], frame(b"\xc1")],
+        [["ready"], 7],
+        [["ready"], [["ready"]]],
     ],
 )
 def test_failures_on_a_completion_follow_the_task(words: list[Any]) -> None:
@@ -139,9 +147,21 @@ def test_failures_on_a_completion_follow_the_task(words: list[Any]) -> None:
     "words", [[["broken", "SyntaxError"]], [], [b"\xff\xff\xff\xff"], [frame(b"\xc1")], [["other", 1]]]
 )
 def test_a_source_that_cannot_be_set_up_is_the_tasks_fault(words: list[Any]) -> None:
-    """So is one that writes to our channel itself."""
+    """So is one that writes to our channel itself before it is ready."""
     with pytest.raises(TaskFault):
         judge(SayingSlot(*words), on_error="lowest")
+
+
+def test_a_process_is_ready_once() -> None:
+    """Its time to answer begins there; saying so again and again would give it time for ever."""
+    slot = SayingSlot(["ready"], ["ready"], ["ready"], ["answer", "", {"reward": 1.0}, ""])
+    child = slot.children[0]
+    started: list[bool] = []
+    child.start_clock = lambda **_: started.append(True)  # type: ignore[method-assign]
+
+    judge(slot)
+
+    assert len(started) == 2
 
 
 def test_our_own_failures_are_nobody_elses() -> None:

@@ -17,7 +17,8 @@ from assay.verifiers.scoring import end_of
 from assay.verifiers.split.report import Garbled, Inbox
 
 _POLL_S = 60.0
-_KINDS = (READY, BROKEN, FAILED, ANSWER)
+_LEAST_FIELDS = {READY: 0, BROKEN: 1, FAILED: 2, ANSWER: 2}
+_GARBLED = "garbled"  # never said: the process wrote what is none of these words
 
 
 @dataclass(frozen=True)
@@ -59,23 +60,28 @@ def _listen(slot: Slot, child: Child, sock: socket.socket) -> dict[str, list[Any
         try:
             for body in inbox.take():
                 kind, *fields = msgpack.unpackb(body, unicode_errors="surrogatepass")
-                if kind not in _KINDS:
+                if len(fields) < _LEAST_FIELDS.get(kind, 1 + len(fields)):
                     raise Garbled(f"{str(kind)[:80]!r} is no word of ours")
-                said[kind] = fields
-                if kind == READY:
+                if kind == READY and READY not in said:  # once, or a process could prolong its time for ever
                     child.start_clock()
+                said[kind] = fields
         except (Garbled, ValueError, TypeError, msgpack.UnpackException) as error:
             child.kill()
-            raise TaskFault(f"the task's source wrote to our channel: {error}") from error
+            return {**said, _GARBLED: [str(error)]}
         if ended:
             return said
 
 
 def _reply(launch: Launch, child: Child, said: dict[str, list[Any]]) -> Reply:
+    if _GARBLED in said:
+        failure = f"the task's source wrote to our channel: {said[_GARBLED][0]}"
+        if READY not in said:
+            raise TaskFault(failure)
+        return Reply((), failure, "", child.usage)
     if BROKEN in said:
         raise TaskFault(f"the task's source cannot be run: {said[BROKEN][0]}")
     if FAILED in said:
-        failure, printed = said[FAILED]
+        failure, printed, *_ = said[FAILED]
         return Reply((), str(failure), str(printed), child.usage)
     if ANSWER in said:
         printed, *fields = said[ANSWER]

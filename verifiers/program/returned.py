@@ -40,7 +40,7 @@ def read_returned(answer: Any) -> Returned:
     if not 0 < len(answer) <= MOST_TERMS:
         raise Unusable(f"it returned a dict of {len(answer)} terms; 1 to {MOST_TERMS} are allowed")
     for name in answer:
-        if not isinstance(name, str) or _NAMED.match(name) is None:
+        if not isinstance(name, str) or _NAMED.fullmatch(name) is None:
             raise Unusable(f"{str(name)[:80]!r} is no name of a term")
     return Returned({str(name): number(value, str(name)) for name, value in answer.items()}, message)
 

@@ -32,11 +32,10 @@ class ProgramVerifier:
     def judge(self, task: ProgramTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
         reply = ask_source(slot, task.source, completion, task.document, task.limits)
-        failure, found = reply.failure, None
+        failure = reply.failure
         if not failure:
             try:
-                found = read_returned((dict(reply.fields[0]), str(reply.fields[1])))
-                return reply.over(_verdict(task, found))
+                return reply.over(_verdict(task, read_answer(reply)))
             except Unusable as error:
                 failure = str(error)
         if not task.blames(completion):
@@ -52,6 +51,14 @@ def ask_source(slot: Slot, source: str, completion: str, document: object, limit
     payload = verify_program.pack_question(source, completion, document)
     flavour = surroundings_for((source,)).flavour
     return ask(slot, Launch(Role.ORACLE, _PROGRAM, payload, limits, flavour, network=False))
+
+
+def read_answer(reply: Reply) -> Returned:
+    """Return the terms and the message of an answer, as the process sent them. Raises Unusable."""
+    terms, message = (*reply.fields, "")[:2]
+    if not isinstance(terms, dict):
+        raise Unusable("it answered for itself, with no terms")
+    return read_returned((terms, str(message)))
 
 
 def lowest(task: ProgramTask, terms: Sequence[Term], failure: str) -> Scored:
