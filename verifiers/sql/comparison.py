@@ -1,14 +1,14 @@
 """Whether two results are the same, by rules that a task names. Pure; its work is bounded, whatever the results are."""
 
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.verifiers.sql.pairing import Nearness, TooMuch, Work, can_pair_off, have_near
 from assay.verifiers.sql.results import Cell, Row, Table
 
-_MOST_STEPS = 3_000_000  # cells or pairs of rows looked at for one comparison: some two seconds
+__all__ = ["Columns", "Nulls", "Rows", "Rules", "TooMuch", "are_same"]
 
 
 class Rows(StrEnum):
@@ -57,22 +57,6 @@ class Rules:
         return self.absolute == 0.0 and self.relative == 0.0
 
 
-class TooMuch(Exception):
-    """The comparison has looked at more than it may."""
-
-
-@dataclass
-class _Work:
-    """What is left of the bound; taking too much of it raises TooMuch."""
-
-    left: int = _MOST_STEPS
-
-    def take(self, steps: int) -> None:
-        self.left -= steps
-        if self.left < 0:
-            raise TooMuch("the results are too many-sided to be compared")
-
-
 def are_same(gold: Table, found: Table, rules: Rules) -> bool:
     """Whether a result is the right one. Two empty results are the same, whatever their columns.
 
@@ -89,8 +73,8 @@ def are_same(gold: Table, found: Table, rules: Rules) -> bool:
         return False
     if rules.columns is Columns.BY_NAME:
         placed = _by_name(gold, found)
-        return placed is not None and _agree(gold.rows, placed, rules, _Work())
-    work = _Work()
+        return placed is not None and _agree(gold.rows, placed, rules, Work())
+    work = Work()
     if _agree(gold.rows, found.rows, rules, work):
         return True
     return rules.columns is Columns.ANY and _permuted(gold, found, rules, work)
@@ -105,7 +89,7 @@ def _by_name(gold: Table, found: Table) -> Sequence[Row] | None:
     return [tuple(row[place] for place in places) for row in found.rows]
 
 
-def _permuted(gold: Table, found: Table, rules: Rules, work: _Work) -> bool:
+def _permuted(gold: Table, found: Table, rules: Rules, work: Work) -> bool:
     """Place one column after the other, where the rows so far agree; columns that are alike are tried once."""
     width = len(gold.columns)
     given = list(zip(*found.rows, strict=True))
@@ -128,90 +112,22 @@ def _permuted(gold: Table, found: Table, rules: Rules, work: _Work) -> bool:
     return place([])
 
 
-def _agree(gold: Sequence[Row], found: Sequence[Row], rules: Rules, work: _Work) -> bool:
+def _agree(gold: Sequence[Row], found: Sequence[Row], rules: Rules, work: Work) -> bool:
     """Whether rows whose columns stand in the same order are the same."""
+    near = Nearness(rules.absolute, rules.relative)
     if rules.rows is Rows.SET:
         wanted, given = set(gold), set(found)
         if wanted == given or rules.is_exact:
             return wanted == given
         left, right = list(wanted - given), list(given - wanted)
-        return _all_near(left, list(given), rules, work) and _all_near(right, list(wanted), rules, work)
+        return have_near(left, list(given), near, work) and have_near(right, list(wanted), near, work)
     if rules.ordered:
-        return all(_is_near(one, other, rules) for one, other in zip(gold, found, strict=True))
+        return all(map(near.of_rows, gold, found))
     counted, others = Counter(gold), Counter(found)
     if counted == others or rules.is_exact:
         return counted == others
-    return _pair_off(list((counted - others).elements()), list((others - counted).elements()), rules, work)
-
-
-def _is_near(one: Row, other: Row, rules: Rules) -> bool:
-    return all(_are_near(left, right, rules) for left, right in zip(one, other, strict=True))
-
-
-def _are_near(one: Cell, other: Cell, rules: Rules) -> bool:
-    if one == other:
+    left, right = list((counted - others).elements()), list((others - counted).elements())
+    if can_pair_off(left, right, near, work):
         return True
-    if not isinstance(one, (int, float)) or not isinstance(other, (int, float)):
-        return False
-    try:
-        apart = abs(one - other)
-        return apart <= max(rules.absolute, rules.relative * max(abs(one), abs(other))) and apart != float("inf")
-    except OverflowError:
-        return False
-
-
-class _Unpaired:
-    """Rows that can still be paired off: by what is no number in them, and then by their first number."""
-
-    def __init__(self, rows: Sequence[Row], rules: Rules, work: _Work) -> None:
-        self._rules = rules
-        self._work = work
-        self._groups: dict[Row, list[tuple[float, Row]]] = defaultdict(list)
-        for row in rows:
-            self._groups[_frame(row)].append((_first_number(row), row))
-        for group in self._groups.values():
-            group.sort(key=_number_of)
-
-    def find(self, row: Row, *, take: bool) -> bool:
-        """Say whether one of them is near this row, and, if so asked, take it out."""
-        group = self._groups.get(_frame(row), [])
-        first = _first_number(row)
-        reach = max(self._rules.absolute, 2 * self._rules.relative * abs(first))  # twice: the other may be the larger
-        for place in range(bisect_left(group, first - reach, key=_number_of), len(group)):
-            self._work.take(1)
-            if group[place][0] > first + reach:
-                return False
-            if _is_near(row, group[place][1], self._rules):
-                if take:
-                    self._work.take(1 + (len(group) - place) // 64)
-                    del group[place]
-                return True
-        return False
-
-
-def _pair_off(gold: Sequence[Row], found: Sequence[Row], rules: Rules, work: _Work) -> bool:
-    """Whether each row has one of its own that is near it: the nearest in order is taken, no better one sought."""
-    unpaired = _Unpaired(found, rules, work)
-    return all(unpaired.find(row, take=True) for row in sorted(gold, key=_first_number))
-
-
-def _all_near(rows: Sequence[Row], others: Sequence[Row], rules: Rules, work: _Work) -> bool:
-    unpaired = _Unpaired(others, rules, work)
-    return all(unpaired.find(row, take=False) for row in rows)
-
-
-def _frame(row: Row) -> Row:
-    """Return the row with all its numbers alike."""
-    return tuple(0 if isinstance(cell, (int, float)) else (cell,) for cell in row)  # type: ignore[misc]  # a key only
-
-
-def _first_number(row: Row) -> float:
-    number = next((cell for cell in row if isinstance(cell, (int, float))), 0.0)
-    try:
-        return float(number)
-    except OverflowError:
-        return float("inf")
-
-
-def _number_of(entry: tuple[float, Row]) -> float:
-    return entry[0]
+    # Rows that are equal need not be each other's: 0, 1 and 1, 2 agree within 1.
+    return have_near(left, found, near, work) and can_pair_off(gold, found, near, work)

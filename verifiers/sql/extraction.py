@@ -9,8 +9,12 @@ from assay.verifiers.rules.blocks import blocks
 from assay.verifiers.rules.layouts import once_each
 
 _FENCE = "```"
-_LANGUAGE = re.compile(r"[ \t]*([A-Za-z0-9_+-]*)")
+_LANGUAGE = re.compile(r"`*[ \t]*([A-Za-z0-9_+-]*)")
 _NAMES = frozenset({"sql", "sqlite", "sqlite3", "duckdb"})
+_ALIKE = frozenset({
+    "mariadb", "mssql", "mysql", "pgsql", "plsql", "postgres", "postgresql", "psql", "tsql",
+})  # fmt: skip
+_NO_LANGUAGE = frozenset({"", "code", "plain", "plaintext", "query", "text", "txt"})
 _THOUGHT = ("<think>", "</think>")
 _SQL_R1_TAGS = ("think", "answer")
 
@@ -19,7 +23,7 @@ class Need(StrEnum):
     """Whether a completion must mark its query in some way."""
 
     OPTIONAL = "optional"
-    """Where the mark is absent, what else there is, is read."""
+    """Where the mark is absent, what else there is, is read; so is a block that nothing closes."""
     REQUIRED = "required"
     """Without it there is no answer."""
 
@@ -63,12 +67,14 @@ def find_query(completion: str, places: Places) -> Found | None:
     within = _answer(completion, places)
     if within is None:
         return None
-    fenced = list(_fences(within))
-    code = _pick([body for name, body in fenced if name in _NAMES], places.pick)
-    if code is None and places.fence_need is Need.OPTIONAL:
-        code = _pick([body for name, body in fenced if not name], places.pick)
-        if code is None and _FENCE not in within:
-            code = within
+    strict = places.fence_need is Need.REQUIRED
+    fenced = list(_fences(within, unclosed=not strict))
+    code = None
+    for names in (_NAMES,) if strict else (_NAMES | _ALIKE, _NO_LANGUAGE):
+        if code is None:
+            code = _pick([body for name, body in fenced if name in names], places.pick)
+    if code is None and not strict and _FENCE not in within:
+        code = within
     return None if code is None or not code.strip() else Found(code.strip(), within)
 
 
@@ -102,17 +108,19 @@ def _pick(found: list[str], pick: Pick) -> str | None:
     return found[-1] if pick is Pick.LAST else found[0]
 
 
-def _fences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield language (lower case, maybe empty) and body of each fenced block that is closed."""
+def _fences(text: str, *, unclosed: bool) -> Iterator[tuple[str, str]]:
+    """Yield language (lower case, maybe empty) and body of each fenced block; of a last one that is open if asked."""
     at = 0
     while (start := text.find(_FENCE, at)) >= 0:
         named = _LANGUAGE.match(text, start + len(_FENCE))
         assert named is not None  # it matches nothing, too
         end = text.find(_FENCE, named.end())
         if end < 0:
-            return
+            if not unclosed or not text[named.end() :].strip():
+                return
+            end = len(text)
         line = text[named.end() : end]
         name = named.group(1).lower()
-        known = name in _NAMES or line[:1] in ("\n", "\r", "")
-        yield (name, line) if known else ("", text[start + len(_FENCE) : end])
+        known = name in _NAMES | _ALIKE or line[:1] in ("\n", "\r", "")
+        yield (name, line) if known else ("", text[named.start(1) : end])
         at = end + len(_FENCE)

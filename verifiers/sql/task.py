@@ -154,7 +154,8 @@ class SqlTask(RuleTask):
     answer_tag: str | None = Field("answer", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)
     """The tag; null looks for none."""
     fence: Need = Need.OPTIONAL
-    """Whether the query must stand in a ```sql block; else an untagged block, or the bare text, is read too."""
+    """Whether the query must stand in a closed ```sql block; else one that nothing closes, one of another dialect or of
+    no language, or the bare text, is read too."""
     pick: Pick = Pick.LAST
     """Which of several blocks counts, of tags as of fences."""
     layout: Layout = Layout.SQL_R1
@@ -174,7 +175,8 @@ class SqlTask(RuleTask):
     absolute_tolerance: Tolerance = 0.0
     """Numbers that differ by no more are equal."""
     relative_tolerance: Tolerance = 1e-9
-    """So are numbers that differ by no more than this share of the larger: sums depend on the order of their terms."""
+    """So are numbers that differ by no more than this share of the larger, unless both are integers: sums of fractions
+    depend on the order of their terms."""
     distinct: Literal["kept", "dropped"] = "kept"
     """Whether the word DISTINCT is deleted from both queries before they run (Spider's and SQL-R1's evaluation)."""
     empty_gold: EmptyGold = EmptyGold.ALLOW

@@ -1,5 +1,6 @@
 """When two results are the same."""
 
+import itertools
 import random
 
 import pytest
@@ -42,6 +43,12 @@ def table(*rows: tuple[Cell, ...], columns: tuple[str, ...] = ()) -> Table:
         (table((1.0,), (2.0,)), table((1.1,), (2.1,)), Rules(ordered=True, absolute=0.2), True),
         (table((float("inf"),)), table((float("-inf"),)), Rules(relative=1e-9), False),
         (table((10**400 // 1,)), table((1.0,)), Rules(relative=1e-9), False),
+        (table((1_700_000_000,)), table((1_700_000_001,)), Rules(relative=1e-9), False),
+        (table((1_700_000_000,)), table((1_700_000_001,)), Rules(absolute=1), True),
+        (table((2**60 + 1,)), table((2**60 + 2,)), Rules(absolute=1), True),
+        (table((3_000_000_000,)), table((3_000_000_000.0000005,)), Rules(relative=1e-9), True),
+        (table((0.0,), (1.0,)), table((1.0,), (2.0,)), Rules(absolute=1), True),
+        (table((0.0,), (0.0,), (1.0,)), table((0.0,), (1.0,), (2.5,)), Rules(absolute=1), False),
         (table(columns=("a",)), table(columns=("a", "b")), Rules(), True),
         (table(columns=("a",)), table(A), Rules(), False),
         (table(A), table(("a",)), Rules(), False),
@@ -57,6 +64,32 @@ def table(*rows: tuple[Cell, ...], columns: tuple[str, ...] = ()) -> Table:
 def test_rules(gold: Table, found: Table, rules: Rules, same: bool) -> None:
     """Each rule on its own."""
     assert are_same(gold, found, rules) is same
+
+
+def test_near_rows_are_paired_off_wherever_that_is_possible() -> None:
+    """As if every assignment had been tried: the first that is near may be another's."""
+    chance = random.Random(1)
+    for _ in range(2000):
+        gold = [(chance.randrange(4), chance.randrange(4) / 2) for _ in range(chance.randrange(1, 5))]
+        found = [(one + chance.randrange(-1, 2), other + chance.choice([-0.5, 0, 1])) for one, other in gold]
+        chance.shuffle(found)
+        can = any(
+            all(abs(a - b) <= 1 and abs(x - y) <= 1 for (a, x), (b, y) in zip(gold, order, strict=True))
+            for order in itertools.permutations(found)
+        )
+
+        assert are_same(table(*gold), table(*found), Rules(absolute=1)) is can, (gold, found)
+
+
+@pytest.mark.parametrize("rows", list(Rows))
+@pytest.mark.parametrize("groups", [1, 10, 100_000])
+def test_many_rounded_rows_are_compared(groups: int, rows: Rows) -> None:
+    """A hundred thousand sums whose terms were added in another order, beside a number that tells few of them apart."""
+    numbers = range(100_000)
+    gold = table(*((n % groups, n * 0.1 + 0.2 + 0.3 * n) for n in numbers))
+    found = table(*((n % groups, n * 0.1 + (0.2 + 0.3 * n)) for n in reversed(numbers)))
+
+    assert are_same(gold, found, Rules(rows, relative=1e-9))
 
 
 def test_many_columns_are_assigned_quickly() -> None:
