@@ -149,6 +149,7 @@ def test_without_a_tag_the_whole_completion_is_the_list() -> None:
     "text",
     ["", "1", "{}", "'left'", "[1", "left, left", "[f()]", "[b'1']", "[{1, 2}]", "[1j]", "[" * 5000 + "]" * 5000,
      "[" + "1, " * MOST_ACTIONS + "1]", '[{"a": [[[[[[[[[[1]]]]]]]]]]}]', "[" + "9" * 5000 + "]", "[NaN]",
+     "[0x" + "f" * 10_000 + "]", '[[{"a": 0x' + "f" * 10_000 + "}]]",
      json.dumps([list(range(20_000))])],
 )  # fmt: skip
 def test_anything_else_is_no_list(text: str) -> None:
@@ -194,6 +195,7 @@ def test_actions_become_plain_without_asking_them() -> None:
     found = plain_action(values)
     assert found == [1, 3, [1, [2.5]], {"a": 4}, [1.0, 1.0], 0.5, "left", None]
     assert [type(value) for value in found[:2]] == [int, int]
+    assert type(plain_action(numpy.longdouble(0.5))) is float
 
 
 def test_what_is_no_action_is_refused() -> None:
@@ -203,7 +205,8 @@ def test_what_is_no_action_is_refused() -> None:
     endless.append(endless)
 
     for value in (object(), endless, [0] * 20_000, "x" * 20_000, {1: 2}, {1}, b"1", 1j, numpy.zeros(20_000),
-                  numpy.array(["a"]), numpy.array([None]), type, lambda: 1):  # fmt: skip
+                  numpy.array(["a"]), numpy.array([None]), type, lambda: 1,
+                  10**5000, -(10**5000), [10**5000]):  # fmt: skip
         with pytest.raises(NotPlain):
             plain_action(value)
 
@@ -302,6 +305,55 @@ def test_box_actions_have_its_shape_and_bounds(value: Any, legal: bool) -> None:
     _, record = episode([value], env="Pendulum-v1", kwargs={})
 
     assert (record.illegal == 0) is legal
+
+
+@gymnasium
+def test_no_value_gets_past_a_space_or_breaks_it() -> None:
+    """Not by being rounded to infinity where anything finite is allowed, nor by what the space itself cannot bear."""
+    from gymnasium import spaces
+
+    from assay.verifiers.environment.actions import Illegal, as_action
+
+    class Fragile(spaces.Discrete):
+        def contains(self, x: Any) -> bool:
+            raise OverflowError(x)
+
+    for space, value in ((spaces.Box(-math.inf, math.inf, (1,)), [1e300]), (Fragile(2), 1)):
+        with pytest.raises(Illegal):
+            as_action(space, value)
+
+
+@gymnasium
+@pytest.mark.parametrize(
+    ("actions", "fields", "verified"),
+    [
+        ([], {}, 0.0),
+        ([0], {}, 0.0),
+        ([7], {}, 0.0),
+        ([7] * 200, {"illegal": "ignore"}, 0.0),
+        ([0] * 200, {"success_return": -200}, 1.0),
+        ([0] * 200, {}, 0.0),
+    ],
+)
+def test_what_was_not_played_has_achieved_nothing(actions: list[int], fields: dict[str, Any], verified: float) -> None:
+    """Each step in the mountains costs 1, so that no step at all has the best return."""
+    task = parse(env="MountainCar-v0", kwargs={}, return_range=[-200, -100], **{"success_return": -110, **fields})
+    stage = set_up(script_of(task, wall_s=5.0))
+    record = play(stage, following(actions))
+    judge(stage, record)
+
+    assert (record.verified, judging._scored(task, record).terms["return"]) == (verified, 0.0)
+
+
+@gymnasium
+def test_a_return_above_nothing_counts_when_the_player_leaves_off() -> None:
+    """Ten steps of balance are a fifth of fifty."""
+    task = parse(env="CartPole-v1", kwargs={}, success_return=5, return_range=[-50, 50])
+    stage = set_up(script_of(task, wall_s=5.0))
+    record = play(stage, following([0, 1] * 5))
+    judge(stage, record)
+
+    assert (record.total, record.verified, judging._scored(task, record).terms["return"]) == (10.0, 1.0, 0.2)
 
 
 @gymnasium

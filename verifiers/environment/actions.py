@@ -12,8 +12,14 @@ class Illegal(Exception):
 
 def as_action(space: Any, value: Any) -> Any:
     """Return a plain value as the space has it. Raises Illegal if it is not in it."""
-    made = _convert(space, value)
-    if not space.contains(made):
+    try:
+        made = _convert(space, value)
+        is_member = bool(space.contains(made))
+    except Illegal:
+        raise
+    except Exception as error:  # spaces of any package are asked about any value at all
+        raise Illegal(f"{_shown(value)} cannot be in {str(space)[:200]}: {type(error).__name__}") from error
+    if not is_member:
         raise Illegal(f"{_shown(value)} is not in {str(space)[:200]}")
     return made
 
@@ -47,7 +53,7 @@ def _array(space: Any, value: Any) -> Any:
         raise Illegal(f"{_shown(value)} is no array of {space.shape} of {space.dtype}")
     with np.errstate(over="ignore"):
         made = found.astype(space.dtype)
-    if space.dtype.kind != "f" and (made != found).any():
+    if (made != found).any() if space.dtype.kind != "f" else not np.isfinite(made).all():
         raise Illegal(f"{_shown(value)} does not fit {space.dtype}")
     return made
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any  # Any: settings of an environment and its actions are JSON of any shape
 
-from assay.verifiers.environment.task import LIBRARY, EnvironmentTask
+from assay.verifiers.environment.task import LIBRARY, EnvironmentTask, IllegalRule
 
 _SHOWN = 300  # characters of each text, so that a record fits a message
 
@@ -57,6 +57,16 @@ class Record:
     """The first illegal action."""
     said: str = ""
     """What the task's `verify` had to say."""
+
+
+def was_spared(record: Record, illegal: str) -> bool:
+    """Whether rewards are missing from the return because the player did not play: `illegal` is the task's rule.
+
+    It left off, an illegal action ended the episode, or illegal ones were ignored. Where rewards are negative, nothing
+    beats doing nothing; so a return is then no achievement by what it was spared.
+    """
+    is_ended = record.terminated or record.truncated
+    return record.is_lost or not is_ended or (illegal == IllegalRule.IGNORE and record.illegal > 0)
 
 
 def script_of(task: EnvironmentTask, wall_s: float) -> Script:

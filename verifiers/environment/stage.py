@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any  # Any: spaces, observations and actions are of every shape
 
-from assay.verifiers.environment.record import Record, Script
+from assay.verifiers.environment.record import Record, Script, was_spared
 from assay.verifiers.environment.values import NotPlain, informed, observed, size_of
 from assay.verifiers.program.returned import WHOLE, Unusable, number, read_returned
 from assay.verifiers.program.verify_program import define
@@ -112,7 +112,9 @@ def judge(stage: Stage, record: Record) -> None:
     }
     if stage.verify is None:
         goal = stage.script.success_return
-        record.verified = float(goal is not None and record.total >= goal)
+        assert goal is not None  # a task has one of the two
+        can_count = goal > 0 or not was_spared(record, stage.script.illegal)
+        record.verified = float(can_count and record.total >= goal)
         return
     record.verified, record.said = _share("verify", stage, final)
     if stage.progress is not None:

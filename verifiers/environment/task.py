@@ -136,9 +136,11 @@ class EnvironmentTask(SourcedTask):
     """Trusted Python source of `verify(trajectory, final)`, and of `progress(trajectory, final)` where that is asked
     for; each returns a bool or a number from 0 to 1. See docs/environments.md for what they are given."""
     success_return: float | None = Field(None, allow_inf_nan=False)
-    """Without a source, the sum of rewards from which on the episode is verified."""
+    """Without a source, the sum of rewards from which on the episode is verified. Of an episode that was left off, was
+    ended by an illegal action or passed over one (`illegal: ignore`), only a sum above 0 is."""
     return_range: tuple[Factor, Factor] | None = None
-    """Sums of rewards that the term `return` maps to 0 and 1; beyond them it is cut."""
+    """Sums of rewards that the term `return` maps to 0 and 1; beyond them it is cut. The lower one is at least 0 for
+    an episode that was not played as `success_return` has it."""
     progress: bool = False
     """Whether the source defines `progress`, which becomes the term of that name."""
 

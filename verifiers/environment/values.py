@@ -9,6 +9,7 @@ MOST_BYTES = 1_000_000
 """Size of one observation, or of what `info` holds, about."""
 _DEEPEST = 8
 _TEXT = 10_000
+_BITS = 1024  # of an integer: no action has more, and longer ones can be neither shown nor sent as text
 _NUMBERS = "biuf"
 
 
@@ -50,7 +51,12 @@ def _exact(value: Any, base: type) -> Any:
         if len(text) > _TEXT:
             raise NotPlain(f"a text of {len(text)} characters")
         return text
-    return int.__int__(value) if base is int else float.__float__(value)
+    if base is float:
+        return float.__float__(value)
+    number = int.__int__(value)
+    if number.bit_length() > _BITS:
+        raise NotPlain(f"an integer of {number.bit_length()} bits")
+    return number
 
 
 def _from_numpy(value: Any, left: list[int]) -> Any:
@@ -61,7 +67,9 @@ def _from_numpy(value: Any, left: list[int]) -> Any:
     if value.dtype.kind not in _NUMBERS or value.size > left[0]:
         raise NotPlain("an array of no numbers, or of too many")
     left[0] -= int(value.size)
-    return value.tolist()
+    # Wider floats than Python's have no plain value: the nearest one is meant.
+    with numpy.errstate(over="ignore"):
+        return value.astype("f8").tolist() if value.dtype.kind == "f" else value.tolist()
 
 
 def observed(value: Any) -> Any:

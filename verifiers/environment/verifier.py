@@ -8,7 +8,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Verdict
 from assay.verifiers.environment.answers import NoActions, read_actions
-from assay.verifiers.environment.record import BadRecord, Record, pack_script, script_of, unpack_record
+from assay.verifiers.environment.record import BadRecord, Record, pack_script, script_of, unpack_record, was_spared
 from assay.verifiers.environment.task import EnvironmentTask, Player
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.program.asking import ask
@@ -92,8 +92,7 @@ class EnvironmentVerifier:
 def _scored(task: EnvironmentTask, record: Record) -> Scored:
     terms = {"verified": record.verified}
     if task.return_range is not None:
-        low, high = task.return_range
-        terms["return"] = min(1.0, max(0.0, (record.total - low) / (high - low)))
+        terms["return"] = _return_term(record, task.return_range, task.illegal)
     if task.progress:
         terms["progress"] = record.progress
     terms |= {"illegal": float(record.illegal), "steps": float(record.steps), "format": 1.0}
@@ -104,6 +103,13 @@ def _scored(task: EnvironmentTask, record: Record) -> Scored:
         message="; ".join(filter(None, (record.said or told, record.note))),
         flags=(SURPLUS,) if record.surplus else (),
     )
+
+
+def _return_term(record: Record, bounds: tuple[float, float], illegal: str) -> float:
+    low, high = bounds
+    if was_spared(record, illegal):
+        low = max(low, 0.0)
+    return min(1.0, max(0.0, (record.total - low) / (high - low))) if low < high else 0.0
 
 
 def _limits(task: EnvironmentTask) -> Limits:
