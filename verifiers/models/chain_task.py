@@ -1,9 +1,9 @@
 """The task model of the verifier `chain`."""
 
 from functools import cached_property
-from typing import Any, ClassVar, Literal  # Any: the answer's task is unparsed JSON until its verifier types it
+from typing import Any, ClassVar, Literal, Self  # Any: the answer's task is unparsed JSON until its verifier types it
 
-from pydantic import ConfigDict, Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
@@ -14,6 +14,7 @@ from assay.verifiers.registry import Registry
 from assay.verifiers.rules.plan import PlanFields
 from assay.verifiers.rules.rule import Profile
 
+_MOST_SEEN = 4_000_000  # characters of outputs: every asking thread of a worker may hold as many
 _NOT_NESTED = ("chain", "composite")
 _OUTER_FIELDS = ("id", "limits", "gold", "canonical_solution", "requires", "metadata")
 
@@ -64,7 +65,8 @@ class ChainTask(PlanFields):
     max_steps: int = Field(16, ge=1, le=64)
     """The most steps of a plan that can be run."""
     max_output_characters: int = Field(20_000, ge=1, le=200_000)
-    """The most that is kept of a step's output; if one is cut, the result has the flag `output_cut`."""
+    """The most that is kept of a step's output; if one is cut, the result has the flag `output_cut`. Times `max_steps`
+    at most 4,000,000: so much one step may be told."""
 
     _answer: TaskBase = PrivateAttr()
     _answer_verifier: Verifier = PrivateAttr()
@@ -88,6 +90,12 @@ class ChainTask(PlanFields):
     def asks_models(self) -> bool:
         """It asks those of the pool."""
         return True
+
+    @model_validator(mode="after")
+    def _check_size(self) -> Self:
+        if self.max_steps * self.max_output_characters > _MOST_SEEN:
+            raise ValueError(f"max_steps times max_output_characters is more than {_MOST_SEEN}: lower one of them")
+        return self
 
     @cached_property
     def _content_hash(self) -> str:

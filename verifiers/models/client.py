@@ -70,12 +70,13 @@ class ModelClient:
     def start(self, name: str, request: Request, budget_s: float) -> "concurrent.futures.Future[_Answer]":
         """Begin a question; its future holds what comes of it. Raises EndpointFault."""
         self.describe((name,))
+        body = exchange.body(self._endpoints[name], request)  # here: a long one would hold up all others in the loop
         with self._lock:
             if self._is_closed:
                 raise EndpointFault(f"{name}: this process is ending")
             if self._engine is None:
                 self._engine = _Engine(self._endpoints, self._transport, self._pause_s)
-            return self._engine.start(name, request, budget_s)
+            return self._engine.start(name, body, budget_s)
 
 
 class _ClientLine:
@@ -125,9 +126,9 @@ class _Engine:
         self._thread = threading.Thread(target=self._loop.run_forever, name="models", daemon=True)
         self._thread.start()
 
-    def start(self, name: str, request: Request, budget_s: float) -> "concurrent.futures.Future[_Answer]":
+    def start(self, name: str, body: bytes, budget_s: float) -> "concurrent.futures.Future[_Answer]":
         """Begin a question."""
-        return asyncio.run_coroutine_threadsafe(self._converse(name, request, budget_s), self._loop)
+        return asyncio.run_coroutine_threadsafe(self._converse(name, body, budget_s), self._loop)
 
     def close(self) -> None:
         """End everything that runs, then the connections, then the thread."""
@@ -149,10 +150,9 @@ class _Engine:
             await self._client.aclose()
         await self._loop.shutdown_asyncgens()
 
-    async def _converse(self, name: str, request: Request, budget_s: float) -> _Answer:
+    async def _converse(self, name: str, body: bytes, budget_s: float) -> _Answer:
         """Return the reply or the fault and the seconds it took, pauses included, turns waited for not."""
         access = self._endpoints[name]
-        body = exchange.body(access, request)
         self._connections()  # the first time it loads certificates, which shall cost nobody's budget
         spent_s = 0.0
         for tries in range(1, access.endpoint.retries + 2):

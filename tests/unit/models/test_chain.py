@@ -306,7 +306,8 @@ def test_limits_are_the_answers() -> None:
         ({"answer": {**ANSWER, "id": "x"}}, "task.answer.id"),
         ({"answer": {**ANSWER, "gold": "x"}}, "task.answer.gold"),
         ({"answer": {"verifier": "exact_match"}}, "task.answer"), ({"answer": "42"}, "task.answer"),
-        ({"limits": {"wall_s": 3}}, "task"), ({"max_steps": 0}, "task.max_steps"), ({"scoring": "all"}, "task"),
+        ({"limits": {"wall_s": 3}}, "task"), ({"max_steps": 0}, "task.max_steps"),
+        ({"max_steps": 64, "max_output_characters": 200_000}, "task"), ({"scoring": "all"}, "task"),
     ],
     ids=str,
 )  # fmt: skip
