@@ -67,7 +67,7 @@ def settle(given: Mapping[Any, Any], known: Mapping[str, Parameter]) -> Mapping[
     for name, value in {**by_alias, **by_name}.items():
         number = _number(value)
         if number is None:
-            return Refused(f"{name} is no finite number: {repr(value)[:_SHOWN]}")
+            return Refused(f"{name} is no finite number: {_shown(value)}")
         low, high = known[name].low, known[name].high
         if not low <= number <= high:
             return Refused(f"{name} is {number:g}: {low:g} to {high:g} {known[name].unit}".rstrip() + " are driven")
@@ -98,6 +98,16 @@ def _credit(name: Any, known: Mapping[str, Parameter], aliases: Mapping[str, str
     if not name:
         return _HALF if empty_counts else 0.0
     return _HALF if name in aliases or any(name in one for one in known) else 0.0
+
+
+def _shown(value: Any) -> str:
+    """Return a value in a few characters. Integers of many digits cannot be written, nor what holds them."""
+    plain = value is None or isinstance(value, bool | float | complex | str | bytes)
+    return repr(value[:_SHOWN] if isinstance(value, str | bytes) else value)[:_SHOWN] if plain else _kind(value)
+
+
+def _kind(value: Any) -> str:
+    return "a huge integer" if isinstance(value, int) else f"a {type(value).__name__}"
 
 
 def _number(value: Any) -> float | None:

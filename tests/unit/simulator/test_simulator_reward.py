@@ -10,6 +10,8 @@ from simulator_attempts import MEASURED, answer, judge
 
 from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome
+from assay.verifiers.simulator.dictionary import Refused, find_dictionary, settle
+from assay.verifiers.simulator.parameters import RACE_CAR_PARAMETERS
 
 GOOD = answer({"qv": 20, "v_max": 3})
 BOUND_S = 20  # of processor time for a megabyte
@@ -171,7 +173,7 @@ def test_profiles_have_decisions_too(profile: str) -> None:
         ({}, "goal is required"), ({"simulated_rmse": 1.0}, "baseline_rmse is required"),
         ({"baseline_rmse": 0.0, "simulated_rmse": 1.0}, "greater than 0"),
         ({"baseline_rmse": 1.0, "simulated_rmse": -1.0}, "greater than or equal to 0"),
-        ({"baseline_rmse": 1.0, "simulated_rmse": "Infinity"}, "finite"), ({"kind": "decision"}, "adheres is required"),
+        ({"baseline_rmse": 1.0, "simulated_rmse": "Infinity"}, "number"), ({"kind": "decision"}, "adheres is required"),
         ({"kind": "decision", "adheres": True, "failure": "rmse"}, "failure: not read"),
         ({**MEASURED, "goal": {"measure": "speed", "target": 1}}, "goal: not read"),
         ({**MEASURED, "limits": {}}, "limits"),
@@ -231,3 +233,15 @@ def test_any_dictionary_gets_a_reward_in_range(dictionary: dict[Any, Any], profi
 
     assert verdict.reward is not None
     assert -4.0 <= verdict.reward <= 4.0
+
+
+HUGE = "0x" + "f" * 3900  # more digits than Python writes
+
+
+@pytest.mark.parametrize("value", [HUGE, f"-{HUGE}", f"[{HUGE}]", f"({HUGE},)", f"{{1: {HUGE}}}"])
+def test_a_number_that_cannot_be_written_is_refused(value: str) -> None:
+    """The parameters' fault, and not the service's: no attempt buys a null reward with it."""
+    found = find_dictionary(f"new_mpc_params = {{'qv': {value}}}")
+
+    assert found is not None
+    assert isinstance(settle(found, RACE_CAR_PARAMETERS), Refused)
