@@ -7,7 +7,7 @@ from assay.verifiers.rules.blocks import first_block
 
 PROGRAM = "python"
 _TAGS = ("<think>", "</think>", "<model>", "</model>", "<python>", "</python>")
-_INNER = re.compile(r"^[ \t]*```[ \t]*(?:python|py)?[ \t]*$(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
+_INNER = re.compile(r"^[ \t]*```[ \t]*(?:(?:python|py)[ \t]*)?$(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"^[ \t]*```[ \t]*(?:python|py)\b[^\n]*$(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 
 

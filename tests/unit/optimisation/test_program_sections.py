@@ -69,3 +69,14 @@ def test_a_megabyte_is_read_in_time(body: str) -> None:
     is_in_order(text)
 
     assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize("mark", ["```", "```py", "``` python"])
+def test_a_fence_with_a_megabyte_of_blanks_is_read_in_time(mark: str) -> None:
+    """Blanks before and after a language that is not there can be shared out in as many ways as there are blanks."""
+    started = time.process_time()
+    found = find_program(f"<python>\n{mark}{' ' * 900_000}x</python>", fences=True)
+
+    assert found is not None
+    assert found.startswith("```")
+    assert time.process_time() - started < 20
