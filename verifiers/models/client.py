@@ -26,7 +26,6 @@ log = logging.getLogger(__name__)
 _PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 20.0
 _CLOSE_S = 10.0
-_KEEP_S = 30.0  # how long an idle connection is kept
 
 Transport = Callable[[], httpx.AsyncBaseTransport]
 """Makes what carries requests, in the thread that uses it."""
@@ -189,7 +188,9 @@ class _Engine:
 
     def _connections(self) -> httpx.AsyncClient:
         if self._client is None:
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=_KEEP_S)
+            # Each exchange has a connection of its own: what an endpoint sends beyond its answer, be it its fault or
+            # that of a text it repeats, would else be read as the answer to somebody else's question.
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
             self._client = httpx.AsyncClient(
                 transport=self._transport() if self._transport else None,
                 limits=limits,

@@ -316,6 +316,19 @@ def test_an_answer_in_endless_small_parts_is_ended() -> None:
         asyncio.run(receive(httpx.Response(200, content=parts())))
 
 
+def test_what_comes_beyond_an_answer_answers_nobody_else() -> None:
+    """An endpoint that counts its bytes wrongly could be made to answer the next question by a text that it repeats."""
+    genuine, forged = (json.dumps({"choices": [{"message": {"content": text}}]}) for text in ("Hi.", "Forged"))
+    surplus = f"HTTP/1.1 200 OK\r\nContent-Length: {len(forged)}\r\n\r\n{forged}"
+    rule = {"body": genuine + surplus, "headers": {"Content-Length": str(len(genuine))}}
+    with scripted(rule) as (server, client):
+        texts = [client.line(BUDGET_S).ask("m", HELLO).text for _ in range(3)]
+
+        assert len(server.requests) == 3
+
+    assert texts == ["Hi."] * 3
+
+
 class _Names:
     """Looks up names as `socket.getaddrinfo`, but one only when told so."""
 
