@@ -9,6 +9,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.comparison import Comparison
+from assay.verifiers.processes import read_left
 from assay.verifiers.scoring import Mark, Trace, add_usage, end_of, passed
 from assay.verifiers.spending import Budget
 from assay.verifiers.stdio_program import STARTED
@@ -119,7 +120,8 @@ def run_case(slot: Slot, launch: Launch, budget: Budget) -> Run:
         run = _describe_end(child, launch.limits)
         if not started:
             return replace(run, refused=_refusal(said) or (run.outcome, run.message))
-        run = replace(run, report=_drain(ours, said.removeprefix(STARTED)))
+        report = said.removeprefix(STARTED) + read_left(ours, MOST_REPORTED)
+        run = replace(run, report=report[:MOST_REPORTED])
     return replace(run, outcome=over.outcome, message=over.message) if over else run
 
 
@@ -142,19 +144,6 @@ def _await_word(slot: Slot, child: Child, status: socket.socket) -> bytes:
             break
         said += part
     return said
-
-
-def _drain(status: socket.socket, said: bytes) -> bytes:
-    """Return `said` and what a process that has ended left in the socket, as far as anybody reads it."""
-    while len(said) < MOST_REPORTED:
-        try:
-            part = status.recv(MOST_REPORTED, socket.MSG_DONTWAIT)
-        except (BlockingIOError, ConnectionError):
-            break
-        if not part:
-            break
-        said += part
-    return said[:MOST_REPORTED]
 
 
 def _await_end(slot: Slot, child: Child, budget: Budget) -> Mark | None:

@@ -5,9 +5,8 @@ algebra. Neither is given a text: values are data by then, so nothing that a com
 is reached. A text that only math-verify's grammar may know is read in a process that holds nothing else.
 """
 
-import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any  # Any: msgpack values
 
@@ -15,7 +14,7 @@ import msgpack
 
 from assay.errors import Inconclusive, InfraFault
 from assay.outcomes import Outcome
-from assay.sandboxes.interface import Child, Launch, Role, Slot
+from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.maths import asking, digits_program, symbolic_program
 from assay.verifiers.maths.comparison import Alternative, Alternatives
@@ -23,12 +22,12 @@ from assay.verifiers.maths.nodes import Node
 from assay.verifiers.maths.packing import BadPacking, unpack
 from assay.verifiers.maths.probing import comparison_of, points_of
 from assay.verifiers.maths.scalars import Pair
+from assay.verifiers.processes import ask
 from assay.verifiers.scoring import add_usage, end_of
 from assay.verifiers.spending import Budget
 
 DIGITS, ALGEBRA = digits_program.__name__, symbolic_program.__name__
 _FLAVOURS = {DIGITS: "digits", ALGEBRA: "math"}
-_POLL_S = 60.0
 _EQUAL, _DIFFERENT = "equal", "different"  # `probes.Finding`, which needs mpmath
 
 
@@ -140,7 +139,8 @@ class Questions:
         self._budget.start()
         wall_s = min(self.limits.wall_s, self._budget.left_s(0.0))
         limits = self.limits.model_copy(update={"wall_s": wall_s})
-        child, said = _run(self.slot, Launch(role, program, payload, limits, _FLAVOURS[program], network=False))
+        launch = Launch(role, program, payload, limits, _FLAVOURS[program], network=False)
+        child, said = ask(self.slot, launch, asking.MOST_BYTES)
         self._budget.pause(child.starved_s())
         self.usage = add_usage(self.usage, child.usage)
         if child.cut_by is Outcome.INCONCLUSIVE:
@@ -152,33 +152,6 @@ class Questions:
                 raise InfraFault("this comparison needs the extra `math`: install 'assay[math]' where attempts run")
         assert child.exit is not None
         return _Reply(body, end_of(child.exit, child.cut_by, limits)[1] if body is None else "")
-
-
-def _run(slot: Slot, launch: Launch) -> tuple[Child, bytes]:
-    """Run a process to its end; return it with what it wrote."""
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            child = slot.start(replace(launch, fds=(theirs.fileno(),)))
-        child.start_clock()
-        while child.exit is None:
-            slot.wait((), _POLL_S)
-        return child, _written(ours)
-
-
-def _written(ours: socket.socket) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while size <= asking.MOST_BYTES:
-        try:
-            part = ours.recv(65_536, socket.MSG_DONTWAIT)
-        except (BlockingIOError, ConnectionError):
-            break
-        if not part:
-            break
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
 
 
 def _decoded(said: bytes) -> tuple[Any, Mapping[str, str]]:

@@ -1,8 +1,5 @@
 """Having a task's model solved: in the oracle's jail, once per task content, remembered."""
 
-import socket
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal  # Any: msgpack values
@@ -17,11 +14,12 @@ from assay.verifiers.optimisation import optimum_program
 from assay.verifiers.optimisation.linear_model import arrange
 from assay.verifiers.optimisation.optimum_task import OptimumTask
 from assay.verifiers.optimisation.problem import Solved, unpack_problem
+from assay.verifiers.processes import listen
+from assay.verifiers.remembered import Remembered
 from assay.verifiers.scoring import end_of
 
-_POLL_S = 60.0
-_PART_BYTES = 1 << 20
 _MOST_BYTES = 256 << 20
+_REMEMBERED = 100_000
 _REMEMBERED_BYTES = 128 << 20
 _STATUSES: tuple[Literal["optimal", "infeasible", "unbounded"], ...] = ("optimal", "infeasible", "unbounded")
 
@@ -42,39 +40,22 @@ class Solutions:
     """Solves models and remembers them, up to 128 MB. Thread-safe; two threads may both solve one that is new."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known = Remembered[_Known](_REMEMBERED, _REMEMBERED_BYTES)
 
     def get(self, task: OptimumTask, slot: Slot) -> Solved:
         """Return a task's solved model. Raises TaskFault, InfraFault and Inconclusive."""
-        with self._lock:
-            known = self._known.get(task.content_hash())
+        known = self._known.get(task.content_hash())
         if known is None:
             known = _solve(task, slot)
-        self._remember(task, known)
+            self._known.put(task.content_hash(), known, known.size_bytes)
         if known.solved is None:
             raise TaskFault(known.fault)
         return known.solved
 
-    def _remember(self, task: OptimumTask, known: _Known) -> None:
-        with self._lock:
-            self._known[task.content_hash()] = known
-            self._known.move_to_end(task.content_hash())
-            while len(self._known) > 1 and sum(one.size_bytes for one in self._known.values()) > _REMEMBERED_BYTES:
-                self._known.popitem(last=False)
-
 
 def _solve(task: OptimumTask, slot: Slot) -> _Known:
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            program = optimum_program.__name__
-            launch = Launch(
-                Role.ORACLE, program, _payload(task), task.limits, "highs", (theirs.fileno(),), network=False
-            )
-            child = slot.start(launch)
-        child.start_clock()
-        said = _listen(slot, child, ours)
+    launch = Launch(Role.ORACLE, optimum_program.__name__, _payload(task), task.limits, "highs", network=False)
+    child, said = listen(slot, launch, _MOST_BYTES)
     if child.cut_by is Outcome.INCONCLUSIVE:
         raise Inconclusive("the machine was too busy to solve the task's model")
     answer = _decoded(said) if child.cut_by is None else []
@@ -105,31 +86,6 @@ def _payload(task: OptimumTask) -> bytes:
         return optimum_program.pack_arrays(arrange(task.model))
     language, text = ("lp", task.lp) if task.lp is not None else ("mps", task.mps)
     return optimum_program.pack_text(language, text or "")
-
-
-def _listen(slot: Slot, child: Child, ours: socket.socket) -> bytes:
-    """Return what a process says until it ends."""
-    parts: list[bytes] = []
-    size, open_ = 0, True
-    while True:
-        ended = child.exit is not None
-        if not ended:
-            slot.wait((ours,) if open_ else (), _POLL_S)
-        while open_ and size <= _MOST_BYTES:
-            try:
-                part = ours.recv(_PART_BYTES, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                break
-            except ConnectionError:
-                part = b""
-            open_ = bool(part)
-            parts.append(part)
-            size += len(part)
-        if size > _MOST_BYTES:
-            child.kill()
-            open_ = False
-        if ended:
-            return b"".join(parts)
 
 
 def _decoded(said: bytes) -> Sequence[Any]:

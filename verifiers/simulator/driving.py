@@ -1,12 +1,12 @@
 """Having a lap driven: one jailed process of the oracle for each, ended from outside at the task's limits."""
 
-import socket
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.outcomes import Outcome
-from assay.sandboxes.interface import Child, Launch, Role, Slot
+from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Usage
+from assay.verifiers.processes import ask
 from assay.verifiers.scoring import end_of
 from assay.verifiers.simulator import program
 from assay.verifiers.simulator.report import MOST_BYTES, Report, read_report
@@ -15,7 +15,6 @@ from assay.verifiers.simulator.task import Mode, SimulatorTask
 PROGRAM = program.__name__
 FLAVOUR = "simulator"
 
-_POLL_S = 60.0
 _EXHAUSTED = frozenset({Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED, Outcome.OUTPUT_EXCEEDED})
 
 
@@ -57,7 +56,8 @@ def drive(task: SimulatorTask, slot: Slot, parameters: dict[str, float]) -> Lap:
 def _drive(task: SimulatorTask, slot: Slot, parameters: dict[str, float] | None) -> Lap:
     payload = program.pack_run(task.simulator, parameters, task.simulated_fields(), task.seed)
     limits = task.limits.model_copy(update={"wall_s": min(task.limits.wall_s, task.limits.attempt_wall_s)})
-    child, said = _run(slot, Launch(Role.ORACLE, PROGRAM, payload, limits, FLAVOUR, network=False))
+    launch = Launch(Role.ORACLE, PROGRAM, payload, limits, FLAVOUR, network=False)
+    child, said = ask(slot, launch, MOST_BYTES)
     assert child.exit is not None
     if child.cut_by is Outcome.INCONCLUSIVE:
         raise Inconclusive("the machine was too busy to time a lap")
@@ -76,30 +76,3 @@ def _drive(task: SimulatorTask, slot: Slot, parameters: dict[str, float] | None)
             raise InfraFault(report.message)
         case "fault":
             raise InfraFault(f"the simulator {task.simulator} failed: {report.message}")
-
-
-def _run(slot: Slot, launch: Launch) -> tuple[Child, bytes]:
-    """Run a process to its end; return it with what it told."""
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            child = slot.start(replace(launch, fds=(theirs.fileno(),)))
-        child.start_clock()
-        while child.exit is None:
-            slot.wait((), _POLL_S)
-        return child, _told(ours)
-
-
-def _told(ours: socket.socket) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while size <= MOST_BYTES:
-        try:
-            part = ours.recv(65_536, socket.MSG_DONTWAIT)
-        except (BlockingIOError, ConnectionError):
-            break
-        if not part:
-            break
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)

@@ -1,7 +1,5 @@
 """The verifier `simulator`: do a completion's parameters drive better than the default ones?"""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +8,7 @@ from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Usage, Verdict
+from assay.verifiers.remembered import Remembered
 from assay.verifiers.rules.rule import Term, conclude
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, add_usage
 from assay.verifiers.simulator.dictionary import Refused, settle
@@ -49,8 +48,7 @@ class SimulatorVerifier:
     task_model = SimulatorTask
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._baselines: OrderedDict[str, Report | str] = OrderedDict()  # a text: what is wrong with the task
+        self._baselines = Remembered[Report | str](_REMEMBERED)  # a text: what is wrong with the task
 
     def terms(self, task: SimulatorTask) -> Sequence[Term]:
         """Return the terms of its kind."""
@@ -73,28 +71,20 @@ class SimulatorVerifier:
     def _baseline(self, task: SimulatorTask, slot: Slot) -> tuple[Report, Usage]:
         """Return how the default parameters drive, and what it took now to know it. Raises as `drive_defaults`."""
         key = task.baseline_key()
-        with self._lock:
-            known = self._baselines.get(key)
+        known = self._baselines.get(key)
         usage = Usage()
         if known is None:
             try:
                 lap = drive_defaults(task, slot)
             except TaskFault as error:
-                self._remember(key, str(error))
+                self._baselines.put(key, str(error))
                 raise
             assert lap.report is not None
             known, usage = lap.report, lap.usage
-        self._remember(key, known)
+            self._baselines.put(key, known)
         if isinstance(known, str):
             raise TaskFault(known)
         return known, usage
-
-    def _remember(self, key: str, known: Report | str) -> None:
-        with self._lock:
-            self._baselines[key] = known
-            self._baselines.move_to_end(key)
-            while len(self._baselines) > _REMEMBERED:
-                self._baselines.popitem(last=False)
 
 
 def _judge_measured(task: SimulatorTask, completion: str) -> Verdict:

@@ -5,14 +5,14 @@ processes answer is read up to a bound, and validated.
 """
 
 import os
-import socket
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from assay.errors import Inconclusive, InfraFault
 from assay.outcomes import Outcome
-from assay.sandboxes.interface import Child, Launch, Role, Slot
+from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Usage
+from assay.verifiers.processes import listen
 from assay.verifiers.scoring import end_of
 from assay.verifiers.sql.results import (
     BUILT,
@@ -35,8 +35,6 @@ _PROGRAMS: dict[Dialect, str] = {
     "duckdb": "assay.verifiers.sql.duckdb_program",
 }
 _ROOM_MB = 16  # on disk, beside the copy of an image
-_POLL_S = 60.0
-_PART_BYTES = 262_144
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Asked:
 def ask(slot: Slot, asked: Asked) -> Ran:
     """Run a process to its end, and return what came of it. Raises InfraFault and Inconclusive."""
     room = room_for(asked.question.caps)
-    child, said = _run(slot, asked, room)
+    child, said = listen(slot, _launch(asked), room)
     if child.cut_by is Outcome.INCONCLUSIVE:
         raise Inconclusive("the machine was too busy to time a query")
     if len(said) > room:
@@ -92,19 +90,12 @@ def _read(said: bytes, question: Question) -> Ran:
     return Ran(outcomes.get(kind, Outcome.RUNTIME_ERROR), content)
 
 
-def _run(slot: Slot, asked: Asked, room: int) -> tuple[Child, bytes]:
-    ours, theirs = socket.socketpair()
-    limits = _limits(asked)
-    with ours:
-        with theirs:
-            images = () if asked.image_fd is None else (asked.image_fd,)
-            launch = Launch(
-                asked.role, _PROGRAMS[asked.dialect], pack_question(asked.question), limits, asked.dialect,
-                fds=(theirs.fileno(), *images), network=False,
-            )  # fmt: skip
-            child = slot.start(launch)
-        child.start_clock()
-        return child, _follow(slot, child, ours, room)
+def _launch(asked: Asked) -> Launch:
+    images = () if asked.image_fd is None else (asked.image_fd,)
+    question = pack_question(asked.question)
+    return Launch(
+        asked.role, _PROGRAMS[asked.dialect], question, _limits(asked), asked.dialect, fds=images, network=False
+    )
 
 
 def _limits(asked: Asked) -> Limits:
@@ -113,27 +104,3 @@ def _limits(asked: Asked) -> Limits:
     image_bytes = 0 if asked.image_fd is None else os.fstat(asked.image_fd).st_size
     disk_mb = max(limits.disk_mb, (image_bytes >> 20) + _ROOM_MB)
     return limits.model_copy(update={"wall_s": wall_s, "disk_mb": disk_mb})
-
-
-def _follow(slot: Slot, child: Child, ours: socket.socket, room: int) -> bytes:
-    """Read what a process writes until it has ended; one that writes more than `room` bytes is ended."""
-    said = bytearray()
-    closed = False
-    while True:
-        ended = child.exit is not None
-        if not ended:
-            slot.wait(() if closed else (ours,), _POLL_S)
-        while not closed and len(said) <= room:
-            try:
-                part = ours.recv(_PART_BYTES, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                break
-            except ConnectionError:
-                part = b""
-            closed = not part
-            said += part
-        if len(said) > room:
-            closed = True
-            child.kill()
-        if ended:
-            return bytes(said)

@@ -1,8 +1,6 @@
 """Databases and right results of tasks: made once in the oracle's jail, and remembered while there is room."""
 
 import base64
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +9,7 @@ from pathlib import Path
 from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Role, Slot
+from assay.verifiers.remembered import Remembered
 from assay.verifiers.sql.asking import Asked, Ran, ask
 from assay.verifiers.sql.images import MOST_BYTES, Images, read_named, without_wal
 from assay.verifiers.sql.lexing import without_distinct
@@ -38,19 +37,15 @@ class Golds:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._images = Images(MOST_BYTES)
-        self._lock = threading.Lock()
-        self._bytes = 0
-        self._known: OrderedDict[str, Gold] = OrderedDict()
+        self._known = Remembered[Gold](_MOST_GOLDS, _MOST_GOLD_BYTES)
 
     def find(self, task: SqlTask, slot: Slot) -> Table:
         """Return the right result. Raises TaskFault if there is none, InfraFault, Inconclusive."""
         key = task.content_hash()
-        with self._lock:
-            gold = self._known.get(key)
-            if gold is not None:
-                self._known.move_to_end(key)
+        gold = self._known.get(key)
         if gold is None:
-            gold = self._remember(key, self._learn(task, slot))
+            gold = self._learn(task, slot)
+            self._known.put(key, gold, gold.size_bytes)
         if gold.table is None:
             raise TaskFault(gold.fault)
         return gold.table
@@ -76,15 +71,6 @@ class Golds:
         if not ran.table.rows and task.empty_gold is EmptyGold.TASK_ERROR:
             return Gold(None, "the gold query gives no rows (empty_gold)")
         return Gold(ran.table, size_bytes=ran.size_bytes)
-
-    def _remember(self, key: str, gold: Gold) -> Gold:
-        with self._lock:
-            if key not in self._known:
-                self._known[key] = gold
-                self._bytes += gold.size_bytes
-            while len(self._known) > 1 and (self._bytes > _MOST_GOLD_BYTES or len(self._known) > _MOST_GOLDS):
-                self._bytes -= self._known.popitem(last=False)[1].size_bytes
-        return gold
 
     def _make(self, task: SqlTask, slot: Slot) -> bytes:
         """Return the bytes of the task's database."""
