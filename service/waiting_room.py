@@ -122,7 +122,7 @@ class WaitingRoom:
             while True:
                 if self._closed:
                     return None
-                work = self._pop()
+                work = self._pop(Place.SLOT, self._running_batch, self._batch_slots)
                 if work is not None:
                     self._running[id(work)] = work
                     self._running_batch += not work.is_interactive
@@ -144,7 +144,7 @@ class WaitingRoom:
         """Wait for work that may ask models now; None once the room is closed."""
         with self._lock:
             while not self._closed:
-                work = self._pop_asking()
+                work = self._pop(Place.MODELS, self._asking_batch, self._model_calls)
                 if work is not None:
                     self._running[id(work)] = work
                     self._asking_batch += not work.is_interactive
@@ -230,19 +230,12 @@ class WaitingRoom:
             self._asking_batch -= 1
             self._has_asking.notify()
 
-    def _pop_asking(self) -> Work | None:
-        interactive, batch = self._heaps[True, Place.MODELS], self._heaps[False, Place.MODELS]
+    def _pop(self, place: Place, batch_now: int, batch_most: int) -> Work | None:
+        """Return what may start now at that place, where `batch_now` of at most `batch_most` are a batch's."""
+        interactive, batch = self._heaps[True, place], self._heaps[False, place]
         if interactive:
             return heapq.heappop(interactive)[2]
-        if batch and self._asking_batch < self._model_calls:
-            return heapq.heappop(batch)[2]
-        return None
-
-    def _pop(self) -> Work | None:
-        interactive, batch = self._heaps[True, Place.SLOT], self._heaps[False, Place.SLOT]
-        if interactive:
-            return heapq.heappop(interactive)[2]
-        if batch and self._running_batch < self._batch_slots:
+        if batch and batch_now < batch_most:
             return heapq.heappop(batch)[2]
         return None
 
