@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.verifiers.program.task import SourcedTask
 from assay.verifiers.python_task import Dotted
+from assay.verifiers.requirements import document_including, including
 from assay.verifiers.rules.rule import Factor, Profile
 
 LIBRARY = "gymnasium"
@@ -147,7 +148,7 @@ class EnvironmentTask(SourcedTask):
     @field_validator("requires")
     @classmethod
     def _require_the_library(cls, requires: tuple[str, ...]) -> tuple[str, ...]:
-        return requires if LIBRARY in requires else (*requires, LIBRARY)
+        return including(requires, (LIBRARY,))
 
     @model_validator(mode="before")
     @classmethod
@@ -155,10 +156,7 @@ class EnvironmentTask(SourcedTask):
         if not isinstance(document, dict) or not isinstance(document.get("env"), str):
             return document
         needed = [module for prefix, module in _OF_PREFIX.items() if document["env"].startswith(prefix)]
-        given = document.get("requires", ())
-        if not isinstance(given, list | tuple) or all(module in given for module in needed):
-            return document
-        return {**document, "requires": [*given, *needed]}
+        return document_including(document, needed) if needed else document
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

@@ -10,6 +10,7 @@ from assay.verifiers.optimisation.feasibility import Tolerances
 from assay.verifiers.optimisation.linear_model import LinearModel
 from assay.verifiers.optimisation.solver_task import lay_over
 from assay.verifiers.python_task import Dotted
+from assay.verifiers.requirements import including
 from assay.verifiers.rules.rule import Profile, RuleTask
 
 HIGHS = "highspy"
@@ -108,7 +109,7 @@ class OptimumTask(RuleTask):
     @field_validator("requires")
     @classmethod
     def _require_highs(cls, requires: tuple[str, ...]) -> tuple[str, ...]:
-        return requires if HIGHS in requires else (*requires, HIGHS)
+        return including(requires, (HIGHS,))
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

@@ -10,6 +10,7 @@ from assay.schema import Limits
 from assay.verifiers.optimisation.libraries import NEEDED
 from assay.verifiers.optimisation.objective import Gold
 from assay.verifiers.python_task import Dotted
+from assay.verifiers.requirements import including
 from assay.verifiers.rules.rule import Profile, RuleTask
 
 Values = tuple[float, ...] | dict[str, float]
@@ -140,7 +141,7 @@ class SolverTask(RuleTask):
     @field_validator("requires")
     @classmethod
     def _require_solvers(cls, requires: tuple[str, ...]) -> tuple[str, ...]:
-        return (*requires, *(name for name in NEEDED if name not in requires))
+        return including(requires, NEEDED)
 
     @field_validator("gold_solution")
     @classmethod

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.canonical import content_hash, dump_line
 from assay.schema import Limits
+from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Profile, RuleTask
 from assay.verifiers.simulator.goal import Goal
 from assay.verifiers.simulator.parameters import RACE_CAR
@@ -149,10 +150,7 @@ class SimulatorTask(RuleTask):
         """A race car needs its modules; a document that is wrong otherwise is left for others to refuse."""
         if not isinstance(document, Mapping) or _mode(document) is not Mode.RACE_CAR:
             return document
-        asked = document.get("requires", ())
-        if not isinstance(asked, list | tuple):
-            return document
-        return {**document, "requires": [*asked, *(name for name in EXTRA if name not in asked)]}
+        return document_including(document, EXTRA)
 
     @model_validator(mode="after")
     def _fit_the_mode(self) -> Self:

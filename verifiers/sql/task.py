@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self  # Any: documents bef
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.canonical import content_hash
+from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Profile, RuleTask
 from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules
 from assay.verifiers.sql.extraction import Layout, Need, Pick, Places
@@ -193,10 +194,7 @@ class SqlTask(RuleTask):
     def _require_the_engine(cls, document: Any) -> Any:
         if not isinstance(document, Mapping) or document.get("dialect") != _ENGINE:
             return document
-        required = document.get("requires", ())
-        if not isinstance(required, (list, tuple)) or _ENGINE in required:
-            return document
-        return {**document, "requires": [*required, _ENGINE]}
+        return document_including(document, (_ENGINE,))
 
     @field_validator("database")
     @classmethod
