@@ -1,8 +1,10 @@
 """Hostile megabytes and tasks for `extractors.py`."""
 
+import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any  # Any: tasks are JSON documents
 
 Document = Mapping[str, Any]
@@ -57,30 +59,12 @@ MORE: Sequence[Document] = (
     {"verifier": "gui", "box": [0, 0, 9, 9], "kind": "box_iou"},
     {"verifier": "plan", "pool_size": 3, "chain_correct": True},
 )  # fmt: skip
-_CHECKS: Mapping[str, Document] = {
-    "verify_keywords": {"keyword_list": ["a", "a a b", "\n"]}, "verify_keyword_frequency": {"word": "a", "N": 3},
-    "validate_forbidden_words": {"forbidden_words": ["x y", "<<"]}, "validate_title": {},
-    "verify_letter_frequency": {"letter": "a", "N": 3}, "validate_response_language": {"language": "hi"},
-    "verify_paragraph_count": {"N": 3}, "validate_word_constraint": {"N": 3, "quantifier": "around"},
-    "verify_sentence_constraint": {"N": 3, "quantifier": "around"}, "verify_postscript": {"postscript_marker": "P.S."},
-    "validate_paragraphs": {"N": 3, "first_word": "a", "i": 2}, "validate_placeholders": {"N": 3},
-    "verify_bullet_points": {"N": 3}, "validate_choice": {"options": ["a", "a a", "-"]},
-    "validate_highlighted_sections": {"N": 3}, "validate_sections": {"N": 3, "section_splitter": "aa"},
-    "validate_json_format": {}, "validate_repeat_prompt": {"original_prompt": "a" * 1000},
-    "validate_two_responses": {}, "validate_uppercase": {}, "validate_lowercase": {},
-    "validate_end": {"end_phrase": "a"},
-    "validate_frequency_capital_words": {"N": 3, "quantifier": "around"}, "validate_quotation": {},
-    "validate_no_commas": {}, "length_constraints:number_paragraphs": {"num_paragraphs": 2},
-    "detectable_content:postscript": {"postscript_marker": "P.P.S"}, "combination:two_responses": {},
-    "detectable_format:number_bullet_lists": {"num_bullets": 2}, "detectable_format:json_format": {},
-    "length_constraints:nth_paragraph_first_word": {"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "a"},
-    "change_case:capital_word_frequency": {"capital_frequency": 2, "capital_relation": "at least"},
-}  # fmt: skip
+_CHECKS = Path(__file__).resolve().parents[1] / "tests/unit/rules/instruction_checks.json"
 
 
 def instruction_checks() -> Iterator[Document]:
     """Yield a task for each check of `instructions`, read in both ways."""
-    for check, arguments in _CHECKS.items():
+    for check, arguments in json.loads(_CHECKS.read_text(encoding="utf-8")).items():
         for reading in ("released", "strict"):
             yield {"verifier": "instructions", "checks": [{"check": check, **arguments}], "reading": reading}
 
