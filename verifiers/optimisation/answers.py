@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any  # Any: JSON values
 
+from assay.verifiers.optimisation.scalars import unwrapped
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.literal import read_python
 
@@ -117,10 +118,10 @@ def _python(content: str) -> Any:
     if "\\" in content:
         raise ValueError("neither JSON nor a literal without escapes")
     try:
-        value = read_python(content)
+        value = read_python(unwrapped(content))
     except ValueError as error:
         raise ValueError("neither JSON nor a short literal") from error
-    written = ast.parse(content.strip(), mode="eval").body
+    written = ast.parse(unwrapped(content).strip(), mode="eval").body
     if isinstance(written, ast.Dict) and len(written.keys) != len(value):
         raise ValueError("a name is there twice")
     return value

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal  # Any: a literal may be any plain va
 
 from pydantic import Field
 
+from assay.verifiers.optimisation.scalars import unwrapped
 from assay.verifiers.rules.literal import read_literal
 
 UNBOUNDED: Literal["unbounded"] = "unbounded"
-Gold = Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | None
+Gold = Annotated[float, Field(strict=True, allow_inf_nan=False)] | Literal["unbounded"] | None
 """The right objective; None: there is none, since nothing is feasible."""
 
 _LONGEST = 400  # characters of a line in which a number is looked for
@@ -90,7 +91,7 @@ def read_solution(output: str, marker: str) -> tuple[float, ...] | None:
     if line is None:
         return None
     try:
-        return numbers_of(read_literal(line[len(marker) :].strip()))
+        return numbers_of(read_literal(unwrapped(line[len(marker) :].strip())))
     except ValueError:
         return None
 

@@ -143,3 +143,11 @@ def test_a_megabyte_is_read_in_time(body: str) -> None:
     objective.read_solution(text, "OBJ:")
 
     assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize(
+    "written", ["{'x': np.float64(3.0), 'y': np.int64(1)}", "[np.float64(3.0), np.float64(1.0)]", "[3.0, 1]"]
+)
+def test_solutions_may_hold_scalars_of_numpy(written: str) -> None:
+    """What `print` makes of a dictionary or a list of a solver's values."""
+    assert objective.read_solution(f"SOLUTION: {written}", "SOLUTION:") == (3.0, 1.0)

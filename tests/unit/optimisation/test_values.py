@@ -107,3 +107,18 @@ def test_as_many_values_as_a_completion_holds() -> None:
     many = {f"v{number}": number for number in range(70_000)}
 
     assert read_answer(json.dumps(many), EVERYWHERE, "answer").values == many
+
+
+@pytest.mark.parametrize("scalar", ["np.float64(2.5)", "numpy.float32(2.5)", "np.float64(25e-1)"])
+def test_scalars_of_numpy_are_their_numbers(scalar: str) -> None:
+    """As numpy 2 writes them within a dictionary that a program prints."""
+    assert read_answer(f"{{'x': {scalar}, 'y': np.int64(-3)}}", (Place.LAST_OBJECT,), "answer").values == {
+        "x": 2.5,
+        "y": -3.0,
+    }
+
+
+@pytest.mark.parametrize("other", ["np.float64(nan)", "np.float64(1+1)", "os.float64(1)", "np.zeros(3)"])
+def test_other_calls_are_no_numbers(other: str) -> None:
+    """Nothing is worked out."""
+    assert read_answer(f"{{'x': {other}}}", (Place.LAST_OBJECT,), "answer").fault
