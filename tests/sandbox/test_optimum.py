@@ -178,3 +178,28 @@ def test_a_large_model_comes_back_whole(judge: Judge) -> None:
     verdict = judge(f"{{{values}}}", model=model)
 
     assert verdict.outcome is Outcome.PASSED, verdict.message
+
+
+@pytest.mark.parametrize("cost", ["1e400", "nan", "-inf"])
+def test_costs_that_are_no_numbers_are_the_tasks_fault(judge: Judge, cost: str) -> None:
+    """HiGHS reads them, and no answer could be the best."""
+    with pytest.raises(TaskFault, match="finite"):
+        judge('{"x": 5, "y": 0}', mps=MPS.replace("y cost 3", f"y cost {cost}"))
+
+
+def test_coefficients_that_highs_drops_are_the_tasks_fault(judge: Judge) -> None:
+    """Answers would be checked against another model than was solved."""
+    row = {"terms": {"x": 1e-10}, "sense": "<=", "rhs": 1}
+    model = {"sense": "maximize", "variables": [{"name": "x", "high": 1e12}], "objective": {"terms": {"x": 1}}}
+
+    with pytest.raises(TaskFault, match="so small"):
+        judge('{"x": 1e10}', model={**model, "constraints": [row]})
+
+
+def test_coefficients_of_0_are_none(judge: Judge) -> None:
+    """They may be written, and change nothing."""
+    row = {"terms": {"x": 0, "y": 1}, "sense": "<=", "rhs": 4}
+    variables = [{"name": "x", "high": 3}, {"name": "y"}]
+    model = {"sense": "maximize", "variables": variables, "objective": {"terms": {"x": 1, "y": 1}}}
+
+    assert judge('{"x": 3, "y": 4}', model={**model, "constraints": [row]}).reward == 1.0

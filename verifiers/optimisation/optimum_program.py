@@ -73,10 +73,22 @@ def _answer(kind: str, model: Any) -> list[Any]:
     else:
         said = _read(highs, kind, model)
         problem = _taken(highspy, highs)
+    _check(problem)
     if said == highspy.HighsStatus.kError:
         raise Unsolved("HiGHS refuses the model: are bounds the wrong way round?")
+    if len(highs.getLp().a_matrix_.value_) < np.count_nonzero(problem.values):
+        raise Unsolved("there are coefficients so small that HiGHS takes them for 0")
     status, best = _solve(highs)
     return [status, best, highs.version(), pack_problem(problem)]
+
+
+def _check(problem: Problem) -> None:
+    """Raise Unsolved for numbers that nothing can be compared with: readers take `nan` and `1e400`."""
+    if not (np.isfinite(problem.costs).all() and np.isfinite(problem.values).all() and np.isfinite(problem.offset)):
+        raise Unsolved("coefficients are finite numbers")
+    sides = (problem.low, problem.high, problem.row_low, problem.row_high)
+    if any(np.isnan(side).any() for side in sides):
+        raise Unsolved("bounds and sides are numbers")
 
 
 def _read(highs: Any, language: str, text: str) -> Any:
