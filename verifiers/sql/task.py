@@ -70,7 +70,9 @@ class SqlTask(RuleTask):
     rows are `output_exceeded`. A gold query that fails, writes or exceeds a limit is `task_error`.
 
     Values are equal as Python's are: 20 and 20.0, true and 1; text '3' is not 3; dates and other types go by type and
-    text. Rows in the order of the gold, where that counts, must be exactly in it: ties are not sought.
+    text. Rows in the order of the gold, where that counts, must be exactly in it: ties are not sought, so let a gold
+    order by enough columns. A query is judged by its rows alone: `VALUES` with the right ones is right, so prefer
+    databases whose answers cannot be read off the prompt, and mind golds that give no rows (`empty_gold`).
     Source: arXiv:2505.20315; arXiv:2010.02840.
     """
 
