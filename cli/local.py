@@ -12,6 +12,7 @@ from pathlib import Path
 
 from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
+from assay.extras import how_to_get
 from assay.maxima import check_maxima
 from assay.sandboxes.nowhere import NoPool
 from assay.schema import Attempt, BatchOptions, Result, TaskBase, check_equal
@@ -194,7 +195,7 @@ def _parse_tasks(registry: Registry, batch: Batch, settings: Settings, profile: 
             raise InvalidRequest(
                 f"the task requires {', '.join(missing)}, which this Python does not have",
                 path=f"{path}.requires",
-                fix="install it, or score through a service whose workers have it",
+                fix=f"{how_to_get(missing)}; or score through a service whose workers have it",
             )
         check_equal(tasks.setdefault(task.id, task), task, path=path)
     return tasks

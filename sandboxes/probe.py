@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import AssayError
+from assay.extras import install_extras
 from assay.levels import Level
 from assay.sandboxes import cgroup, seccomp, syscalls
 from assay.sandboxes.backends import open_pool
@@ -143,7 +144,9 @@ def _filter(facts: Facts) -> Finding:
 
 def _engine(facts: Facts) -> Finding:
     detail = "an engine answers" if facts.engine_answers else "no engine answers"
-    return Finding("docker", facts.engine_answers or None, detail, "start one, and pip install 'assay[docker]'")
+    return Finding(
+        "docker", facts.engine_answers or None, detail, f"start one; for its Python package, {install_extras('docker')}"
+    )
 
 
 def _landlock(facts: Facts) -> Finding:

@@ -59,7 +59,7 @@ def find_plugins(taken: Collection[str], entries: Iterable[EntryPoint] | None = 
     return plugins
 
 
-def _named(distribution: Distribution | None) -> str:
+def named(distribution: Distribution | None) -> str:
     """Return name and version of a distribution, as far as it tells them."""
     try:
         name, version = ("", "") if distribution is None else (distribution.name, distribution.version)
@@ -79,7 +79,7 @@ def _told(error: BaseException) -> str:
 
 
 def _load(entry: EntryPoint, taken: Collection[str], is_twice: bool) -> Plugin:
-    origin = _named(entry.dist)
+    origin = named(entry.dist)
     try:
         if entry.name in taken:
             raise _Refused("a verifier of that name comes with Assay: give it another")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any  # the SDK has no types
 
 from assay.errors import IsolationUnavailable
+from assay.extras import install_extras
 
 _TIMEOUT_S = 60
 _WATCHED_S = 10
@@ -145,7 +146,7 @@ def connect() -> Engine:
     try:
         import docker
     except ImportError as error:
-        raise IsolationUnavailable("the docker package is not installed: pip install 'assay[docker]'") from error
+        raise IsolationUnavailable(f"the docker package is not installed: {install_extras('docker')}") from error
     with _explained("reach the Docker engine"):
         return Engine(docker.from_env(timeout=_TIMEOUT_S))
 

@@ -1,6 +1,7 @@
 """`assay score` and `assay check`: files in, typed jobs, results in order, summaries and exit statuses."""
 
 import gzip
+import importlib.util
 import io
 import json
 import socket
@@ -227,6 +228,16 @@ def test_a_task_that_requires_what_is_not_here_is_refused(scorer: Scorer) -> Non
         score(scorer, [{"id": "a", "requires": ["json", "no_such_module.inner"]}], [])
 
     assert caught.value.path == "tasks[0].requires"
+
+
+def test_a_task_that_requires_what_an_extra_brings_names_the_extra(
+    scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The refusal says which extra it is and how a checkout gets it, or where else to score."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
+
+    with pytest.raises(InvalidRequest, match=r"requires highspy, .*pip install '\.\[solvers\]'.* through a service"):
+        score(scorer, [{"id": "a", "requires": ["highspy"]}], [])
 
 
 def test_results_are_in_input_order_with_seq_of_completion(scorer: Scorer) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import InfraFault, TaskFault
+from assay.extras import how_to_get
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Verdict
@@ -69,9 +70,7 @@ class EnvironmentVerifier:
     def judge(self, task: EnvironmentTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
         if missing := missing_modules(task.requires):
-            raise InfraFault(
-                f"this worker lacks {', '.join(missing)}: install 'assay[environments]' where attempts run"
-            )
+            raise InfraFault(f"this worker lacks {', '.join(missing)}: {how_to_get(missing)}")
         play = _play_actions if task.player is Player.ACTIONS else _play_policy
         played = play(task, completion, slot)
         if played.failure and not task.blames(completion):

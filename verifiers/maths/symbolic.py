@@ -13,6 +13,7 @@ from typing import Any  # Any: msgpack values
 import msgpack
 
 from assay.errors import Inconclusive, InfraFault
+from assay.extras import install_extras
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Usage
@@ -149,7 +150,7 @@ class Questions:
         if role is Role.ORACLE:
             self.versions = {**self.versions, **versions}
             if body == asking.MISSING:
-                raise InfraFault("this comparison needs the extra `math`: install 'assay[math]' where attempts run")
+                raise InfraFault(f"math_verify is not installed where attempts run: {install_extras('math')}")
         assert child.exit is not None
         return _Reply(body, end_of(child.exit, child.cut_by, limits)[1] if body is None else "")
 

@@ -7,6 +7,7 @@ from typing import Any, Literal  # Any: msgpack values
 import msgpack
 
 from assay.errors import Inconclusive, InfraFault, TaskFault
+from assay.extras import install_extras
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits
@@ -70,7 +71,7 @@ def _solve(task: OptimumTask, slot: Slot) -> _Known:
 def _known(task: OptimumTask, answer: Sequence[Any]) -> _Known:
     match answer:
         case [optimum_program.MISSING]:
-            raise InfraFault("solving needs the extra `solvers`: install 'assay[solvers]' where attempts run")
+            raise InfraFault(f"highspy is not installed where attempts run: {install_extras('solvers')}")
         case [optimum_program.FAULT, message]:
             return _Known(None, f"the model cannot be judged by: {message}")
         case [status, best, version, problem] if status in _STATUSES:

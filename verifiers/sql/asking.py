@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from assay.errors import Inconclusive, InfraFault
+from assay.extras import install_extras
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Usage
@@ -81,7 +82,7 @@ def _read(said: bytes, question: Question) -> Ran:
     except BadAnswer as error:
         return Ran(Outcome.RUNTIME_ERROR, f"the process did not answer in the agreed way: {error}")
     if kind == MISSING:
-        raise InfraFault("this worker lacks duckdb: install the extra 'assay[sql]' where attempts run")
+        raise InfraFault(f"duckdb is not installed where attempts run: {install_extras('sql')}")
     if kind == ROWS:
         return Ran(Outcome.PASSED, table=content)
     if kind == BUILT:

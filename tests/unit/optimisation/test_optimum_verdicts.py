@@ -100,7 +100,7 @@ def test_where_there_is_no_best_a_word_is_due(status: str) -> None:
         (saying(None, Outcome.TIMEOUT, Exit(None, 9)), TaskFault, "longer than"),
         (saying(None, Outcome.MEMORY_EXCEEDED, Exit(None, 9)), TaskFault, "MB"),
         (saying(None, exit_=Exit(None, 11)), TaskFault, "SIGSEGV"),
-        (saying([MISSING]), InfraFault, r"assay\[solvers\]"),
+        (saying([MISSING]), InfraFault, r"'\.\[solvers\]'"),
         (saying(["optimal"]), InfraFault, "something else"),
         (saying(None, Outcome.INCONCLUSIVE, Exit(None, 9)), Inconclusive, "busy"),
     ],

