@@ -187,7 +187,7 @@ def _parse_tasks(registry: Registry, batch: Batch, settings: Settings, profile: 
     tasks: dict[str, TaskBase] = {}
     for number, row in enumerate(batch.tasks):
         path = f"{batch.tasks_name}[{number}]"
-        document = row if profile is None else registry.with_profile(row, profile, path=f"{path}.profile")
+        document = row if profile is None else registry.with_profile(row, profile, place=path, option="--profile")
         task = registry.parse_task(document, path=path)
         check_maxima(task, settings, path=f"{path}.limits")
         missing = missing_modules(task.requires)

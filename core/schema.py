@@ -15,10 +15,11 @@ from assay.canonical import content_hash
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.standing import Standing
+from assay.strictness import ToTheLetter
 
 
-class Wire(BaseModel):
-    """Base of everything parsed from a caller: frozen, unknown fields refused."""
+class Wire(ToTheLetter):
+    """Base of everything parsed from a caller: frozen, unknown fields refused, JSON's types kept apart."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 

@@ -7,7 +7,7 @@ from assay.errors import InvalidRequest
 from assay.schema import BatchOptions
 from assay.service.bodies import Kind, Part, walk, walk_lines
 from assay.service.draft import Draft, NewBatch, StoredTasks
-from assay.verifiers.registry import parse
+from assay.verifiers.registry import parse, parse_texts
 
 
 def read_batch(data: bytes, kind: Kind, query: Mapping[str, str], draft: Draft, stored: StoredTasks) -> NewBatch:
@@ -87,4 +87,5 @@ def _parse_options(document: Any, query: Mapping[str, str]) -> BatchOptions:
             raise InvalidRequest(
                 f"option {name} stands in the body and in the query", path=f"options.{name}", fix="send it once"
             )
-    return parse(BatchOptions, {**query, **document}, path="options")
+    asked = parse_texts(BatchOptions, query, path="options").model_dump(exclude_unset=True)
+    return parse(BatchOptions, {**asked, **document}, path="options")

@@ -78,9 +78,7 @@ class Draft:
     def add_task(self, document: Any, path: str, size: int) -> str:
         """Take a task; equal ones are one. Raises InvalidRequest if its id already stands for another."""
         if self._profile is not None:
-            document = self._registry.with_profile(
-                document, self._profile, path=f"{path}.profile" if path else "profile"
-            )
+            document = self._registry.with_profile(document, self._profile, place=path)
         task_id = document.get("id") if isinstance(document, dict) else None
         known = self._tasks.get(task_id) if isinstance(task_id, str) else None
         if known is not None and known.document == document:
@@ -156,7 +154,7 @@ class Draft:
                 continue  # gone meanwhile: its attempts will say so
             path = self._paths[task_id]
             document = load(texts[ref.key])
-            wanted = self._registry.with_profile(document, profile, path=f"{path}.task_id" if path else "task_id")
+            wanted = self._registry.with_profile(document, profile, place=f"{path}.task_id" if path else "task_id")
             if wanted is not document:
                 try:
                     self._tasks[task_id] = draft_task(self._registry, wanted, path)

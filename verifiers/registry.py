@@ -59,10 +59,11 @@ class Registry:
             raise
         return task
 
-    def with_profile(self, document: object, profile: str, *, path: str) -> object:
+    def with_profile(self, document: object, profile: str, *, place: str, option: str = "options.profile") -> object:
         """Return a task document with this preset, unless it names one itself or cannot be a task anyway.
 
-        Raises InvalidRequest, at `path`, if its verifier does not have the preset.
+        `place` is where the document lies, `option` where the preset is named. Raises InvalidRequest, at `option`, if
+        its verifier does not have the preset.
         """
         if not isinstance(document, Mapping) or document.get("profile") is not None:
             return document
@@ -71,10 +72,11 @@ class Registry:
             return document
         known = profiles_of(self._by_name[name])
         if profile not in known:
+            where = f"the task at {place}" if place else "the task"
             raise InvalidRequest(
-                f"verifier {name!r} has no profile {profile!r}",
-                path=path,
-                fix=f"use one of {', '.join(known)}" if known else "leave options.profile out, or score it apart",
+                f"verifier {name!r} has no profile {profile!r}, and {where} names none",
+                path=option,
+                fix=f"use one of {', '.join(known)}" if known else "leave it out, or score that task apart",
             )
         return {**document, "profile": profile}
 
@@ -94,6 +96,15 @@ def parse(
             return model.model_validate(document, context=context)
         except ValidationError as error:
             raise refusal(error, document) from error
+
+
+def parse_texts(model: type[Model], texts: Mapping[str, str], *, path: str) -> Model:
+    """As `parse`, for what comes as text wherever it is a number or a boolean: a query. Raises InvalidRequest."""
+    with beneath(path):
+        try:
+            return model.model_validate_strings(texts)
+        except ValidationError as error:
+            raise refusal(error, texts) from error
 
 
 @contextmanager

@@ -93,21 +93,22 @@ def test_stored_tasks_get_it_for_this_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "path"),
+    ("body", "place"),
     [
-        ({"tasks": [RULE, ECHO], "attempts": [attempt("r")]}, "tasks[1].profile"),
+        ({"tasks": [RULE, ECHO], "attempts": [attempt("r")]}, "tasks[1]"),
         ({"attempts": [attempt("r"), attempt("e")]}, "attempts[1].task_id"),
-        ({"task": ECHO, "completion": ""}, "task.profile"),
+        ({"task": ECHO, "completion": ""}, "task"),
     ],
 )
-def test_a_verifier_that_lacks_it_is_refused_by_name(body: dict[str, Any], path: str) -> None:
-    """The refusal names the verifier and where its task stands."""
+def test_a_verifier_that_lacks_it_is_refused_by_name(body: dict[str, Any], place: str) -> None:
+    """The refusal lies at the option, and names the verifier and where its task stands."""
     store = Store(RULE, ECHO)
 
     with pytest.raises(InvalidRequest, match="'echo' has no profile 'videochat-r1/code'") as caught:
         read({**body, "options": {"profile": PROFILE}}, store)
 
-    assert caught.value.path == path
+    assert caught.value.path == "options.profile"
+    assert f"the task at {place} names none" in caught.value.detail
 
 
 def test_a_stored_composite_that_lacks_the_parameters_says_so() -> None:
@@ -134,7 +135,7 @@ def test_files_scored_here_get_it_too() -> None:
     (job,) = build_jobs(REGISTRY, batch, Settings(), PROFILE)
 
     assert job.task.content_hash() == WITH
-    with pytest.raises(InvalidRequest, match=r"tasks\.jsonl\[0\]\.profile"):
+    with pytest.raises(InvalidRequest, match=r"^--profile: .*tasks\.jsonl\[0\]"):
         build_jobs(REGISTRY, Batch((ECHO,), (attempt("e"),), tasks_name="tasks.jsonl"), Settings(), PROFILE)
 
 
@@ -151,3 +152,17 @@ def test_the_command_line_passes_it_on(tmp_path: Path, capsys: pytest.CaptureFix
 
     assert (plain["reward"], preset["reward"]) == (1.0, 0.0)
     assert run(["score", str(tasks), str(attempts), "--profile", "nobody/paper"]) == 2
+
+
+def test_options_of_a_query_are_texts_and_those_of_a_body_are_not() -> None:
+    """A query knows nothing but texts; in JSON a text is no number, and a number neither true nor false."""
+    body = {"tasks": [RULE], "attempts": [attempt("r")]}
+
+    options = read(body, priority="3", cache="false", deadline_s="2.5").options
+
+    assert (options.priority, options.cache, options.deadline_s) == (3, False, 2.5)
+    for wrong in ({"priority": "3"}, {"priority": True}, {"cache": 0}, {"deadline_s": "2.5"}):
+        with pytest.raises(InvalidRequest, match=f"^options.{next(iter(wrong))}: "):
+            read({**body, "options": wrong})
+    with pytest.raises(InvalidRequest, match=r"^options\.priority: .*valid integer"):
+        read(body, priority="high")

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Literal, Self  # Any: further parameters of a request are JSON
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from assay.canonical import dump_line
 from assay.errors import InvalidRequest, plain
 from assay.settings import model_key
+from assay.strictness import ToTheLetter
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _KEY = re.compile(r"[!-~]{1,4096}")
@@ -20,7 +21,7 @@ _MOST_PORT = 65_535
 _OURS = frozenset({"model", "messages", "stream", "n", "temperature", "max_tokens", "max_completion_tokens"})
 
 
-class Endpoint(BaseModel):
+class Endpoint(ToTheLetter):
     """One OpenAI-compatible chat endpoint."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
