@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any  # Any: documents from callers are unparsed JSON
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from assay.errors import InvalidRequest, plain
 
@@ -19,6 +19,16 @@ _KINDS = {
 }  # fmt: skip
 """What would have done in place of what is there, by the library's type of fault."""
 _OBJECTS = ("dict_type", "model_type", "mapping_type", "model_attributes_type")
+_PLACED, _ABSENT = "placed", "absent"
+
+
+def misplaced(place: Iterable[str | int], what: str, fix: str = "", *, absent: bool = False) -> ValidationError:
+    """Return what a model's own check raises for a fault in one of its fields, or deeper: `place` leads there.
+
+    Raised as a ValueError it would be told of the model as a whole. `absent`: the field is not there, and should be.
+    """
+    fault = PydanticCustomError(_ABSENT if absent else _PLACED, "{what}", {"what": what, "fix": fix})
+    return ValidationError.from_exception_data("task", [InitErrorDetails(type=fault, loc=tuple(place), input=None)])
 
 
 def refusal(error: ValidationError, document: object) -> InvalidRequest:
@@ -35,7 +45,7 @@ def refusal(error: ValidationError, document: object) -> InvalidRequest:
             first, where = deepest, _place(document, deepest)
         elif all(fault["type"] in _KINDS for fault in alike):
             return InvalidRequest(_wanted(alike), path=json_path("", where), fix="correct the value")
-    fix = _fix(first["type"], _unknown_beside(faults, first))
+    fix = first.get("ctx", {}).get("fix") or _fix(first["type"], _unknown_beside(faults, first))
     message = _wanted([first]) if first["type"] in _OBJECTS else plain(first["msg"])
     return InvalidRequest(message, path=json_path("", where), fix=fix)
 
@@ -63,7 +73,7 @@ def _place(document: object, fault: ErrorDetails) -> Place:
     for number, part in enumerate(fault["loc"], 1):
         if _holds(here, part):
             here = here[part]
-        elif number < len(fault["loc"]) or fault["type"] != "missing":
+        elif number < len(fault["loc"]) or fault["type"] not in ("missing", _ABSENT):
             continue
         kept.append(part)
     return tuple(kept)
@@ -97,5 +107,6 @@ def _fix(kind: str, unknown: str) -> str:
     known = {
         "extra_forbidden": "remove the field, or check its spelling",
         "missing": f"add the field; there is an unknown one, {unknown!r}" if unknown else "add the field",
+        _ABSENT: "add the field",
     }
     return known.get(kind, "correct the value")

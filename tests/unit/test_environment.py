@@ -273,8 +273,25 @@ def test_illegal_actions_follow_the_tasks_rule() -> None:
     assert (failing.steps, failing.illegal, failing.is_lost, failing.verified) == (2, 1, True, 0.0)
     assert (ignoring.steps, ignoring.illegal, ignoring.verified) == (8, 2, 1.0)
     assert (standing_in.steps, standing_in.illegal, standing_in.verified) == (6, 1, 1.0)
-    with pytest.raises(Failed, match="noop_action"):
-        episode([9], illegal="noop", noop_action=9)
+
+
+@gymnasium
+@pytest.mark.parametrize("player", ["actions", "policy"])
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"action_names": {"left": 0, "up": 4}}, "action_names: 'up'"),
+        ({"action_names": {"left": "0"}}, "action_names: 'left'"),
+        ({"action_names": {"left": 0.0}}, "action_names: 'left'"),
+        ({"action_names": {"left": True}}, "action_names: 'left'"),
+        ({"illegal": "noop", "noop_action": 9}, "noop_action"),
+        ({"env": "Pendulum-v1", "kwargs": {}, "action_names": {"push": 2}}, "action_names: 'push'"),
+    ],
+)
+def test_actions_that_the_task_names_wrongly_are_its_own_fault(fields: dict[str, Any], named: str, player: str) -> None:
+    """Whatever a completion says: it could not have meant anything else."""
+    with pytest.raises(Broken, match=named):
+        set_up(script(**fields, player=player))
 
 
 @gymnasium

@@ -1,11 +1,13 @@
 """What is said of tasks that are refused: in the words, and by the paths, of whoever wrote them."""
 
+import re
 from typing import Any
 
 import pytest
 
 from assay.errors import InvalidRequest
 from assay.verifiers.builtin import default_registry
+from assay.verifiers.reference import examples_of
 
 REGISTRY = default_registry()
 ANSWER = {"answer": "42"}
@@ -100,3 +102,78 @@ def test_weights_are_refused_in_parts_of_a_composite_too(weights: dict[str, floa
     part = {"name": "a", "verifier": "math", "task": {**ANSWER, "weights": weights}}
 
     assert refusal(verifier="composite", terms=[part]).path.startswith("tasks[3].terms[0].task.weights")
+
+
+_JUNK = (None, True, -7, 0.5, "nothing of the kind", [], ["nope"], {}, {"nope": 7})
+_INTERNAL = re.compile(r"<\w+\.\w+|\b[A-Z]\w*\.[A-Z][A-Z_]+\b|validation error|Enum\b|[Pp]ydantic|\bself\b")
+
+
+@pytest.mark.parametrize("verifier", REGISTRY.names)
+def test_no_refusal_tells_of_what_is_inside(verifier: str) -> None:
+    """Whichever field is wrong, and however: no class, member of an enum or word of the validation library is named."""
+    told = {
+        str(error)
+        for example in examples_of(REGISTRY.get(verifier))
+        for field in (*REGISTRY.get(verifier).task_model.model_fields, "no_such_field")
+        for junk in _JUNK
+        if (error := _refusal_of({**example, field: junk})) is not None
+    }
+
+    assert told
+    assert not [message for message in told if _INTERNAL.search(message)]
+
+
+def _refusal_of(document: dict[str, Any]) -> InvalidRequest | None:
+    try:
+        REGISTRY.parse_task(document)
+    except InvalidRequest as error:
+        return error
+    return None
+
+
+MODEL = {
+    "sense": "maximize",
+    "variables": [{"name": "x"}, {"name": "y", "high": 2}],
+    "objective": {"terms": {"x": 1}},
+    "constraints": [{"terms": {"x": 1}, "sense": "<=", "rhs": 4}],
+}
+ROW = MODEL["constraints"][0]
+LAKE = {"verifier": "environment", "env": "FrozenLake-v1"}
+SOLVER = {"verifier": "solver", "gold_objective": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "said"),
+    [
+        ({"model": {**MODEL, "objective": {"terms": {"z": 1}}}}, "model.objective.terms.z", "use one of .*: x, y"),
+        ({"model": {**MODEL, "objective": {"x": 5}}}, "model.objective.x", 'terms, constant.*{"x": 5}'),
+        ({"model": {**MODEL, "constraints": [{**ROW, "terms": {"z": 1}}]}}, "model.constraints[0].terms.z", "x, y"),
+        ({"model": {**MODEL, "constraints": [{"x": 1, "sense": "<=", "rhs": 4}]}}, "model.constraints[0].x", "terms"),
+        ({"model": {**MODEL, "constraints": [{**ROW, "terms": {"x": 1e400}}]}}, "model.constraints[0].terms.x", "fin"),
+        ({"model": {**MODEL, "variables": [{"name": "x"}] * 2}}, "model.variables[1].name", "twice"),
+        ({"model": {**MODEL, "variables": [{"name": "x", "low": 3, "high": 2}]}}, "model.variables[0].low", "above"),
+        ({}, "model", "exactly one of"),
+        ({"model": MODEL, "lp": "min x"}, "lp", "model already"),
+        ({"model": MODEL, "forbid": ["os"]}, "forbid", "not read for answer 'values'"),
+        ({"model": MODEL, "scoring": "all"}, "scoring", "weighted sum"),
+        ({**SOLVER, "returned_by": "f"}, "returned_by", "not read with objective 'marker'"),
+        ({**SOLVER, "solution_overlap": "values"}, "solution_overlap", "not read without gold_solution"),
+        ({**SOLVER, "gold_solution": {"x": 1e400}}, "gold_solution.x", "finite"),
+        (LAKE, "source", "nothing says when the episode is verified"),
+        ({**LAKE, "success_return": 1, "source": "x"}, "success_return", "one of the two"),
+        ({**LAKE, "success_return": 1, "illegal": "noop"}, "noop_action", "required"),
+        ({**LAKE, "success_return": 1, "noop_action": 1}, "noop_action", "not read with `illegal: fail`"),
+        ({**LAKE, "success_return": 1, "progress": True}, "progress", "no source"),
+        ({**LAKE, "success_return": 1, "player": "policy", "answer_tag": "a"}, "answer_tag", "policy"),
+        ({**LAKE, "success_return": 1, "info": True}, "info", "not read for `player: actions`"),
+        ({**LAKE, "success_return": 1, "return_range": [1, 0]}, "return_range", "lower"),
+        ({**LAKE, "success_return": 1, "kwargs": {"render_mode": "human"}}, "kwargs", "render_mode"),
+        ({**LAKE, "success_return": 1, "action_names": {"a": float("nan")}}, "action_names", "no JSON"),
+    ],
+)
+def test_faults_between_fields_are_told_by_the_field(fields: dict[str, Any], path: str, said: str) -> None:
+    """With what is allowed there, or what to do about it."""
+    error = refusal(**{"verifier": "optimum", **fields})
+
+    assert error.path == f"tasks[3].{path}"
+    assert re.search(said, f"{error.detail} ({error.fix})")

@@ -27,7 +27,7 @@ def read_actions(completion: str, tag: str | None) -> list[Any]:
     except ValueError as error:
         raise NoActions(f"the actions are no list: {str(error)[:200]}") from error
     if not isinstance(found, list | tuple):
-        raise NoActions(f"the actions are a {type(found).__name__}, not a list")
+        raise NoActions("the actions are no list")
     if len(found) > MOST_ACTIONS:
         raise NoActions(f"{len(found)} actions are more than {MOST_ACTIONS}")
     try:

@@ -5,6 +5,7 @@ Gymnasium is imported when a stage is set, so that this module can be imported w
 
 import importlib
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -50,22 +51,49 @@ class Stage:
 
 def set_up(script: Script) -> Stage:
     """Make and reset the environment, and define the task's functions. Raises Broken: no completion took part."""
+    stage = _made(script)
+    _check_actions(stage)
     try:
-        gymnasium = importlib.import_module("gymnasium")
-        for module in script.modules:
-            importlib.import_module(module)
-        made = gymnasium.make(script.env, disable_env_checker=True, **script.kwargs)
-        observation, info = made.reset(seed=script.seed, options=script.options)
-        stage = Stage(script, made, observed(observation), informed(info))
         if script.source is not None:
             stage.verify = define(script.source, "verify")
             stage.progress = define(script.source, "progress") if script.progress else None
     except BaseException as error:
-        raise Broken(f"the environment {script.env} cannot be set up: {describe(error)}") from error
+        raise Broken(f"the task's source cannot be run: {describe(error)}") from error
     needed = size_of(stage.observation) * script.max_steps
     if needed > _MOST_TRAJECTORY:
         raise Broken(f"{script.max_steps} observations take {needed >> 20} MB: lower max_steps")
     return stage
+
+
+def _made(script: Script) -> Stage:
+    """Return the environment at its first observation. Raises Broken."""
+    for module in ("gymnasium", *script.modules):
+        try:
+            importlib.import_module(module)
+        except BaseException as error:
+            raise Broken(f"the module {module} cannot be imported: {describe(error)}") from error
+    try:
+        gymnasium = sys.modules["gymnasium"]
+        made = gymnasium.make(script.env, disable_env_checker=True, **script.kwargs)
+        observation, info = made.reset(seed=script.seed, options=script.options)
+        return Stage(script, made, observed(observation), informed(info))
+    except BaseException as error:
+        raise Broken(f"the environment {script.env} cannot be set up: {describe(error)}") from error
+
+
+def _check_actions(stage: Stage) -> None:
+    """Raise Broken if an action that the task itself names is none of the environment's."""
+    # Here, not at the top: only where gymnasium is installed, and warm there.
+    from assay.verifiers.environment.actions import Illegal, as_action
+
+    named = {f"action_names: {name[:80]!r}": action for name, action in stage.script.names.items()}
+    if stage.script.illegal == "noop":
+        named["noop_action"] = stage.script.noop
+    for where, action in named.items():
+        try:
+            as_action(stage.env.action_space, action)
+        except Illegal as error:
+            raise Broken(f"{where} stands for no action of {stage.script.env}: {error}") from error
 
 
 def play(stage: Stage, choose: Choose) -> Record:

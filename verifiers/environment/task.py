@@ -1,13 +1,16 @@
 """The task model of the verifier `environment`."""
 
 import json
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self  # Any: settings of an environment and its actions are JSON of any shape
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from assay.verifiers.numbers import Real, Whole
 from assay.verifiers.program.task import SourcedTask
 from assay.verifiers.python_task import Dotted
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including, including
 from assay.verifiers.rules.rule import Factor, Profile
 
@@ -113,7 +116,7 @@ class EnvironmentTask(SourcedTask):
     """The environment's registered id, such as `FrozenLake-v1`."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
     """Arguments that it is made with; it is never rendered."""
-    seed: int = Field(0, ge=0, lt=2**31)
+    seed: Whole = Field(0, ge=0, lt=2**31)
     """The seed of its reset: the same seed and actions are the same trajectory."""
     options: dict[str, Any] | None = None
     """Options of its reset."""
@@ -122,8 +125,9 @@ class EnvironmentTask(SourcedTask):
     answer_tag: str | None = Field("answer", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)
     """The last block of this tag, else the last fenced block, holds the actions; null makes it the whole completion."""
     action_names: dict[str, Any] = Field(default_factory=dict, max_length=1000)
-    """What texts stand for among the actions, such as `{"left": 0}`."""
-    max_steps: int = Field(1000, ge=1, le=100_000)
+    """What texts stand for among the actions, such as `{"left": 0}`; each must stand for an action of the environment's
+    space, or the task cannot be judged."""
+    max_steps: Whole = Field(1000, ge=1, le=100_000)
     """Steps after which the episode is cut, if the environment has not ended it before."""
     illegal: IllegalRule = IllegalRule.FAIL
     """What an action does that is not in the action space."""
@@ -136,7 +140,7 @@ class EnvironmentTask(SourcedTask):
     source: str | None = Field(None, min_length=1, max_length=1_000_000)
     """Trusted Python source of `verify(trajectory, final)`, and of `progress(trajectory, final)` where that is asked
     for; each returns a bool or a number from 0 to 1. See docs/environments.md for what they are given."""
-    success_return: float | None = Field(None, allow_inf_nan=False)
+    success_return: Real | None = Field(None, allow_inf_nan=False)
     """Without a source, the sum of rewards from which on the episode is verified. Of an episode that was left off, was
     ended by an illegal action or passed over one (`illegal: ignore`), only a sum above 0 is."""
     return_range: tuple[Factor, Factor] | None = None
@@ -160,28 +164,43 @@ class EnvironmentTask(SourcedTask):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        for fault in _faults(self):
-            raise ValueError(fault)
+        for place, what, fix in (*_faults_of_judging(self), *_faults_of_playing(self)):
+            raise misplaced((place,), what, fix, absent=getattr(self, place) is None)
         return self
 
 
-def _faults(task: EnvironmentTask) -> list[str]:
-    """Return what is wrong with a task as a whole."""
+def _faults_of_judging(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
+    """Yield fields that say how an episode is judged and do not go with the others: name, what is wrong, what to do."""
+    if task.source is None and task.success_return is None:
+        yield (
+            "source",
+            "nothing says when the episode is verified",
+            "give a source that defines verify(trajectory, final), or success_return",
+        )
+    if task.source is not None and task.success_return is not None:
+        yield "success_return", "the source says when the episode is verified", "give one of the two"
+    if task.progress and task.source is None:
+        yield "progress", "there is no source that defines it", "give one instead of success_return, or leave this out"
+    if task.return_range is not None and task.return_range[0] >= task.return_range[1]:
+        yield "return_range", "the first of the two must be the lower", "correct the value"
+
+
+def _faults_of_playing(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
+    """Yield fields that say how an episode is made or played, likewise."""
     given = task.model_fields_set
-    faults = {
-        "say when the episode is verified: give one of source and success_return": (task.source is None)
-        == (task.success_return is None),
-        "progress needs a source that defines it": task.progress and task.source is None,
-        "noop_action goes with illegal: noop, and that with it": (task.illegal is IllegalRule.NOOP)
-        != (task.noop_action is not None),
-        "answer_tag is for action lists": task.player is Player.POLICY and "answer_tag" in given,
-        "info is for policies": task.player is Player.ACTIONS and task.info,
-        "forbid is for policies": task.player is Player.ACTIONS and bool(task.forbid),
-        "return_range must ascend": task.return_range is not None and task.return_range[0] >= task.return_range[1],
-        "environments are not rendered: leave render_mode out": task.kwargs.get("render_mode") is not None,
-    }
-    try:
-        json.dumps([task.kwargs, task.options, task.action_names, task.noop_action], allow_nan=False)
-    except (ValueError, RecursionError) as error:
-        faults[f"the environment is made from JSON: {error}"] = True
-    return [fault for fault, holds in faults.items() if holds]
+    if task.illegal is IllegalRule.NOOP and task.noop_action is None:
+        yield "noop_action", "required with `illegal: noop`: the action that stands in for illegal ones", ""
+    if task.illegal is not IllegalRule.NOOP and task.noop_action is not None:
+        yield "noop_action", f"not read with `illegal: {task.illegal}`", "leave it out, or say `illegal: noop`"
+    if task.player is Player.POLICY and "answer_tag" in given:
+        yield "answer_tag", "not read for `player: policy`", "leave it out"
+    for name in ("info", "forbid") if task.player is Player.ACTIONS else ():
+        if getattr(task, name):
+            yield name, "not read for `player: actions`", "leave it out, or say `player: policy`"
+    if task.kwargs.get("render_mode") is not None:
+        yield "kwargs", "environments are not rendered", "leave render_mode out"
+    for name in ("kwargs", "options", "action_names", "noop_action"):
+        try:
+            json.dumps(getattr(task, name), allow_nan=False)
+        except (ValueError, RecursionError) as error:
+            yield name, f"this is no JSON: {error}", "correct the value"

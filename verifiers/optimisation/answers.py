@@ -7,15 +7,25 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any  # Any: JSON values
+from typing import Any, TypeVar  # Any: JSON values
 
-from assay.verifiers.optimisation.scalars import unwrapped
+from assay.verifiers.optimisation.scalars import plain_numbers, unwrapped
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.literal import read_python
 
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 _BRACES = re.compile(r"[{}]")
+_OPTIMAL = "optimal"
 _STATUSES = ("infeasible", "unbounded")
+_PAIR = re.compile(
+    r"""\s*(?:"(?P<quoted>[^"\\\n]+)"|'(?P<single>[^'\\\n]+)'|(?P<bare>[^\W\d][\w.]*(?:\[\w+\]|\(\w+\))*))"""
+    r"\s*:\s*(?P<number>[+\u2212-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+\u2212-]?[0-9]{1,4})?)"
+    r"\s*(?P<comma>,)?"
+)
+"""A name with its number, as JSON5 and YAML have them too."""
+
+
+Value = TypeVar("Value")
 
 
 class Place(StrEnum):
@@ -95,23 +105,57 @@ def _read(content: str) -> Answer:
         return Answer(fault=str(error)[:200])
     if not isinstance(value, Mapping):
         return Answer(fault="it is no object of values by name")
-    status = value.get("status")
-    if len(value) == 1 and isinstance(status, str) and status.casefold() in _STATUSES:
-        return Answer(status=status.casefold())
     try:
-        return Answer(values={_name(name): _number(number) for name, number in value.items()})
+        return _of_object(value)
     except ValueError as error:
         return Answer(fault=str(error)[:200])
 
 
+def _of_object(value: Mapping[Any, Any]) -> Answer:
+    """Return what an object says; a text `status` beside the values may say that they are the best, and no more."""
+    others = dict(value)
+    status = others.pop("status") if isinstance(value.get("status"), str) else ""
+    said = status.casefold()
+    if said in _STATUSES and not others:
+        return Answer(status=said)
+    if said not in ("", _OPTIMAL):
+        allowed = f"{_OPTIMAL}, or without values {' or '.join(_STATUSES)}"
+        raise ValueError(f"the status {status[:40]!r} does not go with the rest: it may be {allowed}")
+    return Answer(values={_name(name): _number(number) for name, number in others.items()})
+
+
 def _literal(content: str) -> Any:
-    """Return the value of a JSON document or, if it is short, a Python literal. Raises ValueError; names are unique."""
+    """Return the value of a JSON document, else of a short Python literal, else of an object whose names lack quotes.
+
+    Raises ValueError; names are unique.
+    """
     try:
         return json.loads(content, object_pairs_hook=_unique, parse_constant=_refuse)
     except json.JSONDecodeError:
-        return _python(content)
+        unquoted = _unquoted(content)
+        return _python(content) if unquoted is None else unquoted
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _unquoted(content: str) -> dict[str, float] | None:
+    """Return the values of `{x: 3, y: -1}`, or None if it is anything else. Linear in the text.
+
+    Names are plain words or quoted, numbers decimal: nothing in it can be read in two ways. Raises ValueError for a
+    name that is there twice.
+    """
+    text = unwrapped(content.strip())
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    pairs: list[tuple[str, float]] = []
+    at, end = 1, len(text) - 1
+    while (found := _PAIR.match(text, at, end)) is not None:
+        name = found["quoted"] or found["single"] or found["bare"]
+        pairs.append((name, float(plain_numbers(found["number"]))))
+        at = found.end()
+        if not found["comma"]:
+            break
+    return _unique(pairs) if pairs and not text[at:end].strip() else None
 
 
 def _python(content: str) -> Any:
@@ -127,7 +171,7 @@ def _python(content: str) -> Any:
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError("a name is there twice")

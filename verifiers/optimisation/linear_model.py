@@ -1,8 +1,9 @@
 """Linear and mixed-integer models as tasks write them in JSON."""
 
 import math
-from collections import Counter
-from typing import Literal, Self
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal, Self  # Any: a document from a caller is unparsed JSON
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -10,8 +11,10 @@ from pydantic import Field, model_validator
 from assay.schema import Wire
 from assay.verifiers.numbers import Real
 from assay.verifiers.optimisation.problem import Problem
+from assay.verifiers.refusals import misplaced
 
 MOST_NAMES = 200_000
+_LISTED = 10  # names that a refusal lists
 
 
 class Variable(Wire):
@@ -26,6 +29,13 @@ class Variable(Wire):
     kind: Literal["continuous", "integer", "binary"] = "continuous"
     """`binary` is an integer between 0 and 1, whatever its bounds."""
 
+    @model_validator(mode="after")
+    def _have_room(self) -> Self:
+        low, high = _bounds(self)
+        if low > high:
+            raise misplaced(("low",), f"{low:g} is above the upper bound, {high:g}")
+        return self
+
 
 class Row(Wire):
     """One constraint: the sum of coefficients times variables, compared with a number."""
@@ -39,6 +49,11 @@ class Row(Wire):
     rhs: Real = Field(allow_inf_nan=False)
     """The number."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _say_where_coefficients_stand(cls, document: Any) -> Any:
+        return _with_terms(document, ("name", "terms", "sense", "rhs"), "a constraint")
+
 
 class Objective(Wire):
     """What is made as small or as large as can be."""
@@ -47,6 +62,11 @@ class Objective(Wire):
     """Coefficients by variable."""
     constant: Real = Field(0.0, allow_inf_nan=False)
     """Added to the sum."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _say_where_coefficients_stand(cls, document: Any) -> Any:
+        return _with_terms(document, ("terms", "constant"), "an objective")
 
 
 class LinearModel(Wire):
@@ -63,16 +83,38 @@ class LinearModel(Wire):
 
     @model_validator(mode="after")
     def _hang_together(self) -> Self:
-        known = Counter(variable.name for variable in self.variables)
-        if twice := next((name for name, count in known.items() if count > 1), None):
-            raise ValueError(f"variable {twice!r} is there twice")
-        for terms in (self.objective.terms, *(row.terms for row in self.constraints)):
-            unknown = next((name for name in terms if name not in known), None)
-            if unknown is not None:
-                raise ValueError(f"there is no variable {unknown!r}")
-            if not all(map(math.isfinite, terms.values())):
-                raise ValueError("coefficients are finite")
+        known: dict[str, int] = {}
+        for number, variable in enumerate(self.variables):
+            if variable.name in known:
+                before = f"variables[{known[variable.name]}]"
+                raise misplaced(("variables", number, "name"), f"{variable.name!r} is there twice: {before} has it too")
+            known[variable.name] = number
+        _check_terms(self.objective.terms, known, ("objective", "terms"))
+        for number, row in enumerate(self.constraints):
+            _check_terms(row.terms, known, ("constraints", number, "terms"))
         return self
+
+
+def _with_terms(document: Any, fields: Sequence[str], what: str) -> Any:
+    """Return a document; raise ValidationError if a number stands beside its fields, as only coefficients do."""
+    for name, value in document.items() if isinstance(document, Mapping) else ():
+        if name not in fields and isinstance(value, int | float):
+            raise misplaced(
+                (name,),
+                f"{what} has no field {str(name)[:80]!r}, only {', '.join(fields)}",
+                f'write coefficients as {{"terms": {{{str(name)[:80]!r}: {value!r}}}}}'.replace("'", '"'),
+            )
+    return document
+
+
+def _check_terms(terms: Mapping[str, float], known: Collection[str], place: tuple[str | int, ...]) -> None:
+    """Raise ValidationError for a coefficient that is none, or of no variable."""
+    for name, value in terms.items():
+        if name not in known:
+            listed = ", ".join(islice(known, _LISTED)) + (", ..." if len(known) > _LISTED else "")
+            raise misplaced((*place, name), f"there is no variable {name[:80]!r}", f"use one of `variables`: {listed}")
+        if not math.isfinite(value):
+            raise misplaced((*place, name), "coefficients are finite numbers")
 
 
 def arrange(model: LinearModel) -> Problem:

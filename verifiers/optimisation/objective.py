@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal  # Any: a literal may be any plain va
 
 from pydantic import Field
 
-from assay.verifiers.optimisation.scalars import unwrapped
+from assay.verifiers.optimisation.scalars import plain_numbers
 from assay.verifiers.rules.literal import read_literal
 
 UNBOUNDED: Literal["unbounded"] = "unbounded"
@@ -17,7 +17,7 @@ Gold = Annotated[float, Field(strict=True, allow_inf_nan=False)] | Literal["unbo
 
 _LONGEST = 400  # characters of a line in which a number is looked for
 _FLOAT = re.compile(
-    r"[ \t]*([+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+    r"\s*([+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
     r"|inf(?:inity)?|nan))(?=[;,.)]*(?:\s|$))",
     re.IGNORECASE,
 )
@@ -25,15 +25,20 @@ _DIGITS = re.compile(r"-?[0-9]+\.?[0-9]*")
 
 
 def last_objective(output: str, marker: str) -> float | None:
-    """Return the number on the last line that starts with the marker and goes on with a number, or None."""
+    """Return the number on the last line that starts with the marker and goes on with a number, or None.
+
+    Read are decimal numbers with or without exponent and thousands separators, `inf`, `nan`, numpy's scalars
+    (`np.float64(3.0)`), and U+2212 as a minus.
+    """
     found = None
     for line in output.split("\n"):
-        found = _number_after(line, marker) if _number_after(line, marker) is not None else found
+        number = _number_after(line, marker)
+        found = found if number is None else number
     return found
 
 
 def first_objective(output: str, marker: str) -> float | None:
-    """Return the number on the first line that starts with the marker and goes on with a number, or None."""
+    """Return the number on the first line that starts with the marker and goes on with one, or None; see above."""
     numbers = (_number_after(line, marker) for line in output.split("\n"))
     return next((number for number in numbers if number is not None), None)
 
@@ -48,7 +53,7 @@ def sirl_objective(output: str, marker: str) -> float | None:
 def _number_after(line: str, marker: str) -> float | None:
     if not line.startswith(marker):
         return None
-    found = _FLOAT.match(line[len(marker) : len(marker) + _LONGEST])
+    found = _FLOAT.match(plain_numbers(line[len(marker) : len(marker) + _LONGEST]))
     return float(found.group(1).replace(",", "")) if found else None
 
 
@@ -91,7 +96,7 @@ def read_solution(output: str, marker: str) -> tuple[float, ...] | None:
     if line is None:
         return None
     try:
-        return numbers_of(read_literal(unwrapped(line[len(marker) :].strip())))
+        return numbers_of(read_literal(plain_numbers(line[len(marker) :].strip())))
     except ValueError:
         return None
 

@@ -23,6 +23,9 @@ _TERMS = (
     Term("optimal", 0, 1, "1 if feasible and within the gap of the best objective; else as `credit_gap` says"),
 )
 _NOTHING = dict.fromkeys((term.name for term in _TERMS), 0.0)
+_TOLD = "objective"
+"""A name beside the values that is passed over, unless a variable has it: the objective is worked out, not believed."""
+_SHOWN = 10
 _PRINTED = (Place.LAST_OBJECT, Place.LAST_LINE)
 
 
@@ -106,13 +109,18 @@ def _judge_status(solved: Solved, answer: Answer) -> Scored:
 
 def _in_order(task: OptimumTask, problem: Problem, values: Mapping[str, float]) -> Floats | str:
     """Return the values in the order of the model's variables, or why there are none."""
-    unknown = values.keys() - set(problem.names)
+    unknown = values.keys() - set(problem.names) - {_TOLD}
     if unknown:
-        return f"the model has no variable {min(unknown)[:80]!r}"
+        return f"the model has no variable {min(unknown)[:80]!r}: {_listed(problem.names)}"
     missing = next((name for name in problem.names if name not in values), None)
     if missing is not None and task.missing == "refused":
         return f"variable {missing!r} has no value"
     return np.array([values.get(name, 0.0) for name in problem.names])
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"it has {', '.join(name[:80] for name in names[:_SHOWN])}{more}"
 
 
 def _optimality(task: OptimumTask, solved: Solved, objective: float | None) -> float:

@@ -11,11 +11,15 @@ from assay.verifiers.optimisation.feasibility import Tolerances
 from assay.verifiers.optimisation.linear_model import LinearModel
 from assay.verifiers.optimisation.solver_task import lay_over
 from assay.verifiers.python_task import Dotted
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import including
 from assay.verifiers.rules.rule import Profile, RuleTask
 
 HIGHS = "highspy"
 _MOST_TEXT = 20_000_000
+_MODELS = ("model", "lp", "mps")
+_READ = {"values": ("places", "tag"), "program": ("fences", "forbid")}
+"""The fields that only one way to answer reads."""
 _SMALL: dict[str, JsonValue] = {
     "sense": "maximize",
     "variables": [{"name": "wheat", "high": 3}, {"name": "rye"}],
@@ -42,8 +46,10 @@ class OptimumTask(RuleTask):
 
     HiGHS reads and solves the model once per task content, in the oracle's jail, within `limits`; it proves the best
     objective. The answer is checked against the model in the worker, by sums that are exact where rounding could
-    decide; integer variables count as the nearest integers. The values stand in the completion as one object, JSON or a
-    short Python literal, or a program prints them (see `solver` for how it runs). A model that is not linear, cannot be
+    decide; integer variables count as the nearest integers. The values stand in the completion as one object, JSON, a
+    short Python literal or `{x: 3, y: 1}` without quotes around plain names, or a program prints them (see `solver` for
+    how it runs). An `objective` and a `status` "optimal" beside the values are passed over, unless they are variables:
+    the objective is worked out. A model that is not linear, cannot be
     read, or is not solved within the limits, or is infeasible or unbounded when `expected` says otherwise, is
     `task_error`.
     Source: our own; the objective gap is that of mixed-integer solvers (|best - found|).
@@ -114,11 +120,12 @@ class OptimumTask(RuleTask):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        if sum(given is not None for given in (self.lp, self.mps, self.model)) != 1:
-            raise ValueError("give exactly one of lp, mps and model")
-        alien = {"values": {"fences", "forbid"}, "program": {"places", "tag"}}[self.answer] & self.model_fields_set
-        if alien:
-            raise ValueError(f"{', '.join(sorted(alien))}: not read for answer {self.answer!r}")
+        given = [name for name in _MODELS if getattr(self, name) is not None]
+        if not given:
+            raise misplaced(("model",), f"there is no model: give exactly one of {', '.join(_MODELS)}", absent=True)
+        if given[1:]:
+            raise misplaced(given[1:2], f"there is {given[0]} already", f"give exactly one of {', '.join(_MODELS)}")
+        self.refuse_fields_of_other_kinds(self.answer, _READ, f"for answer {self.answer!r}")
         return self
 
     def runs_something(self) -> bool:

@@ -11,6 +11,7 @@ from assay.verifiers.numbers import Real
 from assay.verifiers.optimisation.libraries import NEEDED
 from assay.verifiers.optimisation.objective import Gold
 from assay.verifiers.python_task import Dotted
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import including
 from assay.verifiers.rules.rule import Profile, RuleTask
 
@@ -81,8 +82,8 @@ class SolverTask(RuleTask):
             "sirl/code-stage1", {**_AS_CODE, "format": "deductions", "weights": {"format": 1.0, **_EQUAL}},
             f"{_CODE} stage 1",
             "half of 2 less deductions, 1 execution, 1 objective. Faults kept: the first line with the marker counts, "
-            "anywhere in it, exponents are cut off, 0 is never right, a gold below 1e-6 always is. Not kept: execution "
-            "within the judge's process, and the line that it adds to programs for Gurobi",
+            "anywhere in it, exponents are cut off, `np.float64(3)` is 64, 0 is never right, a gold below 1e-6 always "
+            "is. Not kept: execution within the judge's process, and the line that it adds to programs for Gurobi",
         ),
         Profile(
             "sirl/code-stage2", {**_AS_CODE, "format": "none", "weights": {**_EQUAL, "solution": 1.0}},
@@ -107,7 +108,8 @@ class SolverTask(RuleTask):
     """`marker`: a line of output that starts with the marker holds it; `returned`: a function or variable of the
     program does, and None is none."""
     marker: str = Field("OBJ:", min_length=1, max_length=200, pattern=r"^[^\n\r]+$")
-    """What that line starts with; the number follows, with or without exponent and thousands separators, or `inf`."""
+    """What that line starts with; the number follows, with or without exponent and thousands separators, or `inf`;
+    numpy's scalars, `np.float64(3.0)`, and U+2212 as a minus are read too, but not by `objective_line: sirl`."""
     objective_line: Literal["last", "first", "sirl"] = "last"
     """Which of several such lines counts; `sirl`: the first that holds the marker anywhere, exponents unread."""
     returned_by: str = Field("solve", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)
@@ -147,22 +149,23 @@ class SolverTask(RuleTask):
     @field_validator("gold_solution")
     @classmethod
     def _be_finite(cls, gold: Values | None) -> Values | None:
-        values = gold.values() if isinstance(gold, dict) else gold or ()
-        if not all(map(math.isfinite, values)):
-            raise ValueError("values of a solution are finite")
+        values = gold.items() if isinstance(gold, dict) else enumerate(gold or ())
+        for place, value in values:
+            if not math.isfinite(value):
+                raise misplaced((place,), "values of a solution are finite numbers")
         return gold
 
     @model_validator(mode="after")
     def _refuse_what_is_not_read(self) -> Self:
         unread = {
-            "objective 'marker'": ("returned_by",) if self.objective == "marker" else (),
-            "objective 'returned'": ("marker", "objective_line") if self.objective == "returned" else (),
-            "comparison 'sirl'": ("absolute_tolerance", "relative_tolerance") if self.comparison == "sirl" else (),
-            "no gold_solution": () if self.gold_solution else ("solution_marker", "solution_overlap"),
+            "with objective 'marker'": ("returned_by",) if self.objective == "marker" else (),
+            "with objective 'returned'": ("marker", "objective_line") if self.objective == "returned" else (),
+            "with comparison 'sirl'": ("absolute_tolerance", "relative_tolerance") if self.comparison == "sirl" else (),
+            "without gold_solution": () if self.gold_solution else ("solution_marker", "solution_overlap"),
         }
         for given, names in unread.items():
-            if alien := sorted(self.model_fields_set.intersection(names)):
-                raise ValueError(f"{', '.join(alien)}: not read with {given}")
+            for alien in sorted(self.model_fields_set.intersection(names)):
+                raise misplaced((alien,), f"not read {given}", "leave it out")
         return self
 
     def runs_something(self) -> bool:

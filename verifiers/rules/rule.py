@@ -11,6 +11,7 @@ from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Scoring, TaskBase, Verdict
+from assay.verifiers.refusals import misplaced
 
 MOST_FACTOR = 1e9
 """Weights and bounds of terms lie within plus or minus this, so that every reward is finite."""
@@ -94,23 +95,30 @@ class RuleTask(ProfiledTask):
     def _refuse_what_nothing_reads(self) -> Self:
         if "limits" in self.model_fields_set and not self.runs_something():
             if not self.asks_models():
-                raise ValueError("limits mean nothing here: this verifier runs nothing")
+                raise misplaced(("limits",), "limits mean nothing here: this verifier runs nothing", "leave them out")
             if idle := sorted(self.limits.model_fields_set - {"attempt_wall_s"}):
-                raise ValueError(f"limits mean nothing here, but for attempt_wall_s: drop {', '.join(idle)}")
+                what = "limits mean nothing here, but for attempt_wall_s"
+                raise misplaced(("limits",), what, f"drop {', '.join(idle)}")
         if self.scoring is not Scoring.SHARE:
-            raise ValueError("scoring means nothing here: the reward is the weighted sum of the terms")
+            what = "scoring means nothing here: the reward is the weighted sum of the terms"
+            raise misplaced(("scoring",), what, "leave it out")
         return self
 
     def runs_something(self) -> bool:
         """Rules start no process; a verifier whose tasks are of this kind and that does says so."""
         return False
 
-    def refuse_fields_of_other_kinds(self, kind: str, fields: Mapping[str, Sequence[str]]) -> None:
-        """Raise ValueError if the task gives a field that is not read for its kind; `fields` names those of each."""
+    def refuse_fields_of_other_kinds(self, kind: str, fields: Mapping[str, Sequence[str]], told: str = "") -> None:
+        """Raise ValidationError if the task gives a field that is not read for its kind; `fields` names those of each.
+
+        `told` says what the kind is, where the task has no field `kind` that does.
+        """
         mine = fields[kind]
         others = {name for names in fields.values() for name in names if name not in mine}
         if alien := sorted(self.model_fields_set & others):
-            raise ValueError(f"{', '.join(alien)}: not read for kind {kind!r}")
+            more = f"; nor {'is' if len(alien) == 2 else 'are'} {', '.join(alien[1:])}" if alien[1:] else ""
+            what = f"not read {told or f'for kind {str(kind)!r}'}{more}"
+            raise misplaced(alien[:1], what, f"leave it out; read are {', '.join(mine)}")
 
 
 class Rule(Protocol):

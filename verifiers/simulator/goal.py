@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from assay.schema import Wire
 from assay.verifiers.numbers import Real
+from assay.verifiers.refusals import misplaced
 
 
 class Measure(StrEnum):
@@ -46,13 +47,13 @@ class Goal(Wire):
         bounds = _TARGETS.get(self.measure)
         if self.target is None:
             if bounds is not None and self.measure not in _DEFAULTS:
-                raise ValueError(f"{self.measure} needs a target")
+                raise misplaced(("target",), f"required for the measure {self.measure}", absent=True)
         elif bounds is None:
-            raise ValueError(f"{self.measure} takes no target")
+            raise misplaced(("target",), f"the measure {self.measure} takes none", "leave it out")
         elif not bounds[0] <= self.target <= bounds[1]:
-            raise ValueError(f"the target of {self.measure} lies between {bounds[0]:g} and {bounds[1]:g}")
+            raise misplaced(("target",), f"for the measure {self.measure} it is {bounds[0]:g} to {bounds[1]:g}")
         if self.side is not None and self.measure is not Measure.WALL_DISTANCE:
-            raise ValueError(f"{self.measure} has no side")
+            raise misplaced(("side",), f"the measure {self.measure} has none", "leave it out")
         return self
 
     @property

@@ -1,6 +1,6 @@
 """The tasks of `simulator`: what is driven, towards which goal; or errors that were measured elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self  # Any: a plug-in's fields are its own
 
@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from assay.canonical import content_hash, dump_line
 from assay.schema import Limits
 from assay.verifiers.numbers import Real, Whole
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Profile, RuleTask
 from assay.verifiers.simulator.goal import Goal
@@ -43,6 +44,13 @@ _READ: Mapping[str, tuple[str, ...]] = {
     Mode.PLUG_IN: ("simulator", "fields", "seed", *_FAILURES),
 }
 """The fields of ours that each mode reads."""
+_TOLD: Mapping[str, str] = {
+    Mode.DECISION: "for kind 'decision'",
+    Mode.MEASURED: "where the errors are given (baseline_rmse, simulated_rmse): nothing is driven then",
+    Mode.RACE_CAR: f"for the simulator {RACE_CAR!r}",
+    Mode.PLUG_IN: f"for a simulator other than {RACE_CAR!r}: what it asks for stands in `fields`",
+}
+"""What a task is of whose mode a field is not."""
 
 
 class SimulatorTask(RuleTask):
@@ -158,21 +166,30 @@ class SimulatorTask(RuleTask):
         read = dict(_READ)
         if self.profile is not None and self.mode is Mode.DECISION:
             read[Mode.DECISION] = (*read[Mode.DECISION], *_AS_RELEASED)  # what a profile presets
-        self.refuse_fields_of_other_kinds(self.mode, read)
-        if self.mode is Mode.DECISION and self.adheres is None:
-            raise ValueError("adheres is required: whether the robot does what the human wants")
-        if self.mode is Mode.MEASURED and self.baseline_rmse is None:
-            raise ValueError("baseline_rmse is required beside simulated_rmse: the error of the default parameters")
-        if self.mode is Mode.RACE_CAR and self.goal is None:
-            raise ValueError("goal is required: what the error is taken in; or give baseline_rmse and simulated_rmse")
+        self.refuse_fields_of_other_kinds(self.mode, read, _TOLD[self.mode])
+        for place, what in self._missing():
+            raise misplaced((place,), what, absent=True)
         if self.mode is Mode.RACE_CAR and not isinstance(self.track, str) and not 6 <= len(self.track) <= 2000:
-            raise ValueError("track has 6 to 2000 rows")
+            raise misplaced(("track",), f"a track has 6 to 2000 rows, and this one has {len(self.track)}")
         if self.mode is Mode.PLUG_IN and not self.requires:
-            raise ValueError(
-                f"unknown simulator {self.simulator!r}: use {RACE_CAR}, or name in `requires` the module of the "
-                "package that brings it"
+            raise misplaced(
+                ("simulator",),
+                f"unknown simulator {self.simulator!r}",
+                f"use {RACE_CAR}, or name in `requires` the module of the package that brings it",
             )
         return self
+
+    def _missing(self) -> Iterator[tuple[str, str]]:
+        """Yield the fields that its mode needs and that are not there, with what they say."""
+        match self.mode:
+            case Mode.DECISION if self.adheres is None:
+                yield "adheres", "required for kind 'decision': whether the robot does what the human wants"
+            case Mode.MEASURED if self.baseline_rmse is None:
+                yield "baseline_rmse", "required beside simulated_rmse: the error of the default parameters"
+            case Mode.MEASURED if "simulated_rmse" not in self.model_fields_set:
+                yield "simulated_rmse", "required beside baseline_rmse; null says that the simulator failed"
+            case Mode.RACE_CAR if self.goal is None:
+                yield "goal", "required: what the error is taken in; or else give baseline_rmse and simulated_rmse"
 
     @property
     def mode(self) -> Mode:

@@ -26,6 +26,16 @@ from assay.verifiers.optimisation import objective
         ("OBJ: -Infinity", -math.inf),
         ("OBJ: 1\nOBJ: 2\nend", 2.0),
         ("OBJ: 1\nOBJ: None", 1.0),
+        ("OBJ: np.float64(3.5)", 3.5),
+        ("OBJ: numpy.int64(-3)", -3.0),
+        ("OBJ: np.float64(inf)", math.inf),
+        ("OBJ: np.float64(1+1)", None),
+        ("OBJ: \u22127.5", -7.5),
+        ("OBJ: np.float64(\u22121e\u22123)", -0.001),
+        ("OBJ:\u00a011", 11.0),
+        ("OBJ: 5\u22123", None),
+        ("OBJ: \u22127%", None),
+        ("OBJ: \u20137", None),
         ("OBJ: 12,34", None),
         ("OBJ: 1/3", None),
         ("OBJ: 11%", None),
@@ -49,6 +59,8 @@ def test_the_first_line_may_count() -> None:
     assert objective.first_objective("OBJ: x\nOBJ: 1\nOBJ: 2", "OBJ:") == 1.0
     assert objective.sirl_objective("the OBJ: 1.5e+07\nOBJ: 2", "OBJ:") == 1.5
     assert objective.sirl_objective("OBJ: none\nOBJ: 2", "OBJ:") is None
+    assert objective.sirl_objective("OBJ: np.float64(3.0)", "OBJ:") == 64.0  # as the released code has it
+    assert objective.sirl_objective("OBJ: \u22123", "OBJ:") == 3.0
     assert objective.sirl_objective("nothing", "OBJ:") is None
 
 

@@ -53,6 +53,23 @@ def test_a_variable_without_a_value_may_be_0() -> None:
     assert optimise(solving(), '<answer>{"z": 3}</answer>', **fields).terms["parsed"] == 0.0
 
 
+def test_an_objective_beside_the_values_is_passed_over() -> None:
+    """It is worked out, whatever is claimed; where a variable has that name it is its value."""
+    beside = BEST.replace("{", '{"objective": 99, ')
+    named = {**MODEL, "variables": [*MODEL["variables"], {"name": "objective", "high": 1}]}
+
+    assert optimise(solving(), beside).reward == 1.0
+    assert optimise(solving(), beside, model=named).terms["feasible"] == 0.0
+
+
+def test_unknown_names_are_told_with_the_known_ones() -> None:
+    """So that whoever reads the result sees what was expected."""
+    message = optimise(solving(), BEST.replace("{", '{"z": 1, ')).message
+
+    assert "no variable 'z'" in message
+    assert "it has x, y" in message
+
+
 @pytest.mark.parametrize(
     ("best", "sense", "optimal"),
     [

@@ -22,6 +22,16 @@ EVERYWHERE = (Place.TAG, Place.FENCE, Place.LAST_OBJECT)
         ('<answer>I cannot say</answer> {"x": 1}', {"x": 1.0}),
         ('<answer>{"x": 1e3}</answer>', {"x": 1000.0}),
         ("<answer>{}</answer>", {}),
+        ("<answer>{x: 1, y_2: -2.5e1,}</answer>", {"x": 1.0, "y_2": -25.0}),
+        (
+            "<answer>{\n  x[1]: .5,\n  x(a): 2.,\n  'b c': +3,\n  \"d\": 4\n}</answer>",
+            {"x[1]": 0.5, "x(a)": 2.0, "b c": 3.0, "d": 4.0},
+        ),
+        ("```\n{x: np.float64(1.5)}\n```", {"x": 1.5}),
+        ('<answer>{"x": \u22121.5, "y\u22121": 2}</answer>', {"x": -1.5, "y\u22121": 2.0}),
+        ("<answer>{größe: 1}</answer>", {"größe": 1.0}),
+        ('<answer>{"status": "Optimal", "x": 1}</answer>', {"x": 1.0}),
+        ('<answer>{"status": "optimal"}</answer>', {}),
     ],
 )
 def test_the_first_place_that_holds_values_counts(text: str, values: dict[str, float]) -> None:
@@ -51,6 +61,22 @@ def test_the_first_place_that_holds_values_counts(text: str, values: dict[str, f
         ("{'\\d': 1}", "escapes"),
         ('{"x": 1', "literal"),
         ("[" * 100_000, ""),
+        ("{x: 1, x: 2}", "twice"),
+        ("{x: 1, 'x': 2}", "twice"),
+        ("{x: y}", "literal"),
+        ("{x: 1 y: 2}", "literal"),
+        ("{x: 1,, y: 2}", "literal"),
+        ("{x: 1; y: 2}", "literal"),
+        ("{x: 1/3}", "literal"),
+        ("{x: inf}", "literal"),
+        ("{x: 1e999}", "finite"),
+        ("{x = 1}", "literal"),
+        ("{x, y: 1}", "literal"),
+        ("{1x: 1}", "literal"),
+        ("{x: 1} + {y: 2}", "literal"),
+        ('{"status": "feasible", "x": 1}', "status"),
+        ('{"status": "infeasible", "x": 1}', "status"),
+        ('{"objective": "11", "x": 1}', "numbers"),
         ("", ""),
     ],
 )
@@ -89,7 +115,26 @@ def test_the_last_line_may_hold_the_word() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["{", "}", "{}", '{"a":1},', "<answer>", "<answer></answer>", "```\n", "```\n```\n", "{'a':", '"', "9", " "]
+    "body",
+    [
+        "{",
+        "}",
+        "{}",
+        '{"a":1},',
+        "<answer>",
+        "<answer></answer>",
+        "```\n",
+        "```\n```\n",
+        "{'a':",
+        '"',
+        "9",
+        " ",
+        "{a:1,",
+        "{a",
+        "{a[1]",
+        "{'a",
+        "a[a]:1,",
+    ],
 )
 def test_a_megabyte_is_read_in_time(body: str) -> None:
     """Whatever takes quadratic time takes far longer than this."""
