@@ -14,6 +14,7 @@
         ├── IsolationUnavailable   this host cannot isolate; says what is missing
         ├── SandboxFault           a jail died or misbehaved outside the candidate's doing
         ├── EndpointFault          a model endpoint gave no usable answer in time, however often it was asked
+        ├── VerifierFault          a verifier's own code failed; names the verifier
         └── ServiceUnavailable     a client gave up: the service cannot be reached or cannot answer
 
 `verifiers.evaluate` alone turns the last three branches into outcomes. Signals between a few neighbouring modules
@@ -111,6 +112,14 @@ class SandboxFault(InfraFault):
 
 class EndpointFault(InfraFault):
     """A model endpoint gave no usable answer within the attempt's budget; whoever asked has tried again already."""
+
+
+class VerifierFault(InfraFault):
+    """The code of the verifier called `verifier` failed, or gave what is no verdict: nobody knows about the attempt."""
+
+    def __init__(self, verifier: str, what: str) -> None:
+        super().__init__(f"the verifier {verifier!r} failed: {what}")
+        self.verifier = verifier
 
 
 class ServiceUnavailable(InfraFault):

@@ -6,23 +6,28 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from assay.errors import Inconclusive, InfraFault, TaskFault
+from assay.errors import Inconclusive, InfraFault, TaskFault, VerifierFault
 from assay.outcomes import Outcome
 from assay.sandboxes.enforcement import check_enforceable
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.nowhere import NoPool
 from assay.sandboxes.pool import Pool
 from assay.schema import TaskBase, Verdict
+from assay.verifiers.attribution import attributed, checked
 from assay.verifiers.golds import Golds, Judge
 from assay.verifiers.groups import clip
 from assay.verifiers.interface import Asking, Prepared, Verifier
 from assay.verifiers.models.interface import Models, NoModels
+from assay.verifiers.plugins import told
 from assay.verifiers.registry import Registry
 
 log = logging.getLogger(__name__)
 
 MOST_REWARD = 1e12
 """Rewards lie within plus or minus this: sums and means of them are finite, and exact to a thousandth."""
+
+VERIFIER_FAULT = "verifier_fault"
+"""The flag of an attempt on which a verifier's own code failed; after a colon it names the verifier."""
 
 _NO_POOL = NoPool()
 _UNDECIDED = Verdict(outcome=Outcome.INCONCLUSIVE, reward=None)
@@ -81,6 +86,8 @@ class Asked:
     """What is left to do, by the text that models were asked about: the completion, and the gold the first time."""
     fault: Verdict | None = None
     """Why nothing is left to do, and there is no reward."""
+    flags: tuple[str, ...] = ()
+    """What every result of the task is flagged with."""
     spent_s: float = 0.0
 
     @property
@@ -127,8 +134,8 @@ class Evaluator:
         else:
             pool = self._pool if asked.needs_slot else _NO_POOL
             evaluation = self._judge_in(pool, task, completion, token, asked.judge)
-        flags = verifier.flags(task) if isinstance(verifier, Asking) else ()
-        return replace(evaluation, verdict=_flagged(evaluation.verdict, flags), run_s=evaluation.run_s + asked.spent_s)
+        verdict = _flagged(evaluation.verdict, asked.flags)
+        return replace(evaluation, verdict=verdict, run_s=evaluation.run_s + asked.spent_s)
 
     def ask(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Asked:
         """Ask the models that the task needs; once, for they were asked again already. Never raises."""
@@ -136,17 +143,21 @@ class Evaluator:
         started = time.monotonic()
         prepared: dict[str, Prepared] = {}
         fault: Verdict | None = None
+        flags: tuple[str, ...] = ()
         try:
-            verifier = _asking(self._registry.get(task.verifier))
-            for text in self._golds.texts(task, completion):
-                line = self._models.line(task.limits.attempt_wall_s)
-                token.attach(line.cancel)
-                prepared[text] = verifier.prepare(task, text, line)
+            verifier = self._registry.get(task.verifier)
+            asking = _asking(verifier)
+            with attributed(verifier):
+                flags = asking.flags(task)
+                for text in self._golds.texts(task, completion):
+                    line = self._models.line(task.limits.attempt_wall_s)
+                    token.attach(line.cancel)
+                    prepared[text] = asking.prepare(task, text, line)
         except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
-            fault = _verdict_of(error, token)
+            fault = self._verdict_of(error, token)
         finally:
             token.attach(None)
-        return Asked(prepared, fault, time.monotonic() - started)
+        return Asked(prepared, fault, flags, time.monotonic() - started)
 
     def _judge_in(self, pool: Pool, task: TaskBase, completion: str, token: CancelToken, judge: Judge) -> Evaluation:
         started = time.monotonic()
@@ -162,7 +173,7 @@ class Evaluator:
                     sandbox, flags, origin = slot.description, slot.flags, slot.origin
                     verdict = self._judge(task, completion, slot, token, judge)
             except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
-                verdict = _verdict_of(error, token)
+                verdict = self._verdict_of(error, token)
             if token.cancelled or verdict.outcome not in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE):
                 break
         version = self._registry.get(task.verifier).version
@@ -170,14 +181,36 @@ class Evaluator:
 
     def _judge(self, task: TaskBase, completion: str, slot: Slot, token: CancelToken, judge: Judge) -> Verdict:
         check_enforceable(task.limits, slot.description)
+        verifier = self._registry.get(task.verifier)
         token.attach(slot.cancel)
         try:
-            verdict = self._golds.judge(judge, task, completion, slot)
+            with attributed(verifier):
+                verdict = self._golds.judge(lambda *asked: checked(verifier, judge(*asked)), task, completion, slot)
         finally:
             token.attach(None)
         if token.cancelled:
             raise Cancelled
         return _bounded(verdict)
+
+    def _verdict_of(self, error: Exception, token: CancelToken) -> Verdict:
+        """Return the outcome that an exception stands for; a verifier whose code failed is flagged, and logged."""
+        if token.cancelled or isinstance(error, Cancelled):
+            return Verdict(outcome=Outcome.CANCELLED, reward=None, message="cancelled by the caller")
+        if isinstance(error, TaskFault):
+            return Verdict(outcome=Outcome.TASK_ERROR, reward=None, message=str(error))
+        if isinstance(error, Inconclusive):
+            return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error))
+        ours = Verdict(outcome=Outcome.INFRA_ERROR, reward=None, message=str(error))
+        if isinstance(error, VerifierFault):
+            origin = self._registry.origin(error.verifier)
+            log.error("verifier_failed verifier=%s of=%r", error.verifier, origin or "assay", exc_info=error)
+            message = f"{error} (it comes with {origin})" if origin else str(error)
+            flags = (f"{VERIFIER_FAULT}:{error.verifier}",)
+            return ours.model_copy(update={"message": message, "flags": flags})
+        if isinstance(error, InfraFault):
+            return ours
+        log.exception("evaluate_failed", exc_info=error)
+        return ours.model_copy(update={"message": f"an unexpected fault of the worker: {told(error)}"})
 
 
 def _bounded(verdict: Verdict) -> Verdict:
@@ -204,15 +237,3 @@ def _flagged(verdict: Verdict, flags: tuple[str, ...]) -> Verdict:
     """Return the verdict with further flags, each once."""
     together = tuple(dict.fromkeys((*verdict.flags, *flags)))
     return verdict if together == verdict.flags else verdict.model_copy(update={"flags": together})
-
-
-def _verdict_of(error: Exception, token: CancelToken) -> Verdict:
-    if token.cancelled or isinstance(error, Cancelled):
-        return Verdict(outcome=Outcome.CANCELLED, reward=None, message="cancelled by the caller")
-    if isinstance(error, TaskFault):
-        return Verdict(outcome=Outcome.TASK_ERROR, reward=None, message=str(error))
-    if isinstance(error, Inconclusive):
-        return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error))
-    if not isinstance(error, InfraFault):
-        log.exception("evaluate_failed", exc_info=error)
-    return Verdict(outcome=Outcome.INFRA_ERROR, reward=None, message=f"{type(error).__name__}: {error}")

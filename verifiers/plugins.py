@@ -68,7 +68,7 @@ def named(distribution: Distribution | None) -> str:
     return f"{name} {version}" if name else "an unknown distribution"
 
 
-def _told(error: BaseException) -> str:
+def told(error: BaseException) -> str:
     """Return what foreign code says of its fault, in a line."""
     try:
         said = str(error)[: 2 * _MOST_SAID]
@@ -94,7 +94,7 @@ def _load(entry: EntryPoint, taken: Collection[str], is_twice: bool) -> Plugin:
     except KeyboardInterrupt:
         raise  # somebody has had enough of waiting for its import
     except BaseException as error:  # noqa: BLE001 - the boundary to foreign code: its import may raise anything
-        return Plugin(entry.name, origin, fault=_told(error))
+        return Plugin(entry.name, origin, fault=told(error))
 
 
 def _made(entry: EntryPoint) -> Verifier:

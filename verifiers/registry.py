@@ -35,6 +35,10 @@ class Registry:
         except KeyError:
             raise NotFound(self.missing(name), fix=f"use one of {', '.join(self.names)}") from None
 
+    def origin(self, name: str) -> str:
+        """Return which distribution brings a verifier; empty for those that come with Assay."""
+        return next((one.distribution for one in self.plugins if one.name == name and one.verifier is not None), "")
+
     def missing(self, name: object) -> str:
         """Say that there is no verifier of that name, and why, where a plugin was to be it."""
         refused = [plugin.refusal for plugin in self.plugins if plugin.name == name]

@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 
-from assay.errors import Inconclusive, SandboxFault, TaskFault
+from assay.errors import Inconclusive, NotFound, SandboxFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.sandboxes.nowhere import Nowhere
 from assay.sandboxes.pool import SlotPool
 from assay.schema import Limits, TaskBase, Verdict
-from assay.verifiers.builtin import default_registry
+from assay.verifiers.builtin import default_registry, with_composite
 from assay.verifiers.evaluate import CancelToken, Evaluator
+from assay.verifiers.plugins import Plugin
 from assay.verifiers.registry import Registry
 
 PASSED = Verdict(outcome=Outcome.PASSED, reward=1.0)
@@ -37,7 +38,7 @@ class ScriptedVerifier:
         return (self.steps.pop(0) if len(self.steps) > 1 else self.steps[0])()
 
 
-def raising(error: Exception) -> Callable[[], Verdict]:
+def raising(error: BaseException) -> Callable[[], Verdict]:
     """A step that raises `error`."""
 
     def step() -> Verdict:
@@ -56,7 +57,7 @@ def task(**fields: Any) -> TaskBase:
     return TaskBase(id="t", verifier="scripted", **fields)
 
 
-@pytest.mark.parametrize("reward", [1e308, -1e13, float("inf"), float("nan")])
+@pytest.mark.parametrize("reward", [1e308, -1e13, float("inf")])
 def test_rewards_that_no_sum_can_hold_are_the_tasks_fault(reward: float) -> None:
     """They would make the mean of a group infinite."""
     evaluation = evaluator(ScriptedVerifier(lambda: Verdict(outcome=Outcome.PASSED, reward=reward))).evaluate(
@@ -84,6 +85,69 @@ def test_exceptions_become_null_rewards(error: Exception, outcome: Outcome, trie
 
     assert (verdict.outcome, verdict.reward) == (outcome, None)
     assert len(verifier.seen) == tries
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("bad"), "ValueError: bad"),
+        (SystemExit(3), "SystemExit: 3"),
+        (RecursionError(), "RecursionError"),
+        (NotFound("no such thing"), "NotFound: no such thing"),
+    ],
+)
+def test_what_a_verifiers_code_raises_names_it(
+    error: BaseException, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Foreign code may trip over a hostile text: that is no reward, and result and log say whose code it was."""
+    brought = Plugin("scripted", "golf-verifiers 2.0", ScriptedVerifier(raising(error)))
+    assert brought.verifier is not None
+
+    judge = Evaluator(Registry([brought.verifier], [brought]), SlotPool([FakeSlot()]), retries=0)
+    verdict = judge.evaluate(task(), "x").verdict
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.INFRA_ERROR, None)
+    assert verdict.flags == ("verifier_fault:scripted",)
+    assert verdict.message.startswith(f"the verifier 'scripted' failed: it raised {said}")
+    assert verdict.message.endswith("(it comes with golf-verifiers 2.0)")
+    assert "verifier_failed verifier=scripted of='golf-verifiers 2.0'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (None, "which is no verdict"),
+        (Verdict(outcome=Outcome.PASSED, reward=None), "the outcome passed with no reward"),
+        (Verdict(outcome=Outcome.INFRA_ERROR, reward=0.5), "the outcome infra_error with the reward 0.5"),
+        (Verdict(outcome=Outcome.FAILED, reward=float("nan")), "its reward is no number"),
+        (Verdict(outcome=Outcome.FAILED, reward=0.0, terms={"a": float("inf")}), "inf for a, which is no number"),
+    ],
+)
+def test_what_is_no_verdict_is_a_fault_of_its_verifier(verdict: Any, said: str) -> None:
+    """A reward goes with the outcomes that have one, and with no other."""
+    found = evaluator(ScriptedVerifier(lambda: verdict)).evaluate(task(), "x").verdict
+
+    assert (found.outcome, found.reward, found.flags) == (Outcome.INFRA_ERROR, None, ("verifier_fault:scripted",))
+    assert said in found.message
+
+
+@pytest.mark.parametrize("error", [SandboxFault("the jail died"), TaskFault("no tests"), Inconclusive("busy")])
+def test_messages_name_no_class(error: Exception) -> None:
+    """They are for whoever reads results, not for whoever reads this code."""
+    assert evaluator(ScriptedVerifier(raising(error))).evaluate(task(), "x").verdict.message == str(error)
+
+
+def test_a_part_whose_verifier_fails_is_named() -> None:
+    """The whole has no reward, for the same reason."""
+    registry = with_composite([ScriptedVerifier(raising(ValueError("bad")))])
+    part = {"name": "a", "verifier": "scripted"}
+    whole = registry.parse_task({"id": "c", "verifier": "composite", "terms": [part]})
+
+    verdict = Evaluator(registry, SlotPool([FakeSlot()])).evaluate(whole, "x").verdict
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.INFRA_ERROR, None)
+    assert verdict.flags == ("verifier_fault:scripted",)
+    assert "the verifier 'scripted' failed: it raised ValueError: bad" in verdict.message
 
 
 def test_faults_carry_the_flags_of_their_slot() -> None:

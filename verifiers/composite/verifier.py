@@ -6,9 +6,10 @@ from assay.canonical import content_hash
 from assay.errors import TaskFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
+from assay.verifiers.attribution import attributed, checked
 from assay.verifiers.composite.combining import Ended, Passed, combine, merge, passed
 from assay.verifiers.composite.task import CompositeTask, TypedPart
-from assay.verifiers.interface import Asking, Prepared
+from assay.verifiers.interface import Asking, Prepared, Verifier
 from assay.verifiers.models.interface import Line
 from assay.verifiers.registry import Registry
 
@@ -35,7 +36,8 @@ class CompositeVerifier:
         prepared: dict[str, Prepared] = {}
         for part, verifier in self._asking(task):
             try:
-                prepared[part.spec.name] = verifier.prepare(part.first_task, completion, line)
+                with attributed(self._of(part)):
+                    prepared[part.spec.name] = verifier.prepare(part.first_task, completion, line)
             except TaskFault as error:
                 raise TaskFault(f"{part.spec.name}: {error}") from error
         needs_slot = any(_runs(part, prepared) for part in task.parts)
@@ -55,10 +57,7 @@ class CompositeVerifier:
                 slot.clear()
             has_run |= runs
             try:
-                asked = prepared.get(part.spec.name)
-                verdict = (
-                    self._judge_part(part, passed(ended), completion, slot) if asked is None else asked.finish(slot)
-                )
+                verdict = self._judge_part(part, prepared, passed(ended), completion, slot)
             except TaskFault as error:
                 raise TaskFault(f"{part.spec.name}: {error}") from error
             ended.append(Ended(part, verdict))
@@ -66,12 +65,20 @@ class CompositeVerifier:
                 return merge(ended, ended[-1].verdict.outcome)
         return combine(task, ended, completion)
 
-    def _judge_part(self, part: TypedPart, marks: Passed, completion: str, slot: Slot) -> Verdict:
-        return self._registry.get(part.spec.verifier).judge(part.task(marks), completion, slot)
+    def _judge_part(
+        self, part: TypedPart, prepared: Mapping[str, Prepared], marks: Passed, completion: str, slot: Slot
+    ) -> Verdict:
+        verifier, asked = self._of(part), prepared.get(part.spec.name)
+        with attributed(verifier):
+            given = verifier.judge(part.task(marks), completion, slot) if asked is None else asked.finish(slot)
+            return checked(verifier, given)
+
+    def _of(self, part: TypedPart) -> Verifier:
+        return self._registry.get(part.spec.verifier)
 
     def _asking(self, task: CompositeTask) -> Iterator[tuple[TypedPart, Asking]]:
         for part in task.parts:
-            verifier = self._registry.get(part.spec.verifier)
+            verifier = self._of(part)
             if part.first_task.asks_models() and isinstance(verifier, Asking):
                 yield part, verifier
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from assay.errors import EndpointFault, TaskFault
 from assay.outcomes import Outcome, has_null_reward
 from assay.sandboxes.interface import Slot
 from assay.schema import Step, Verdict
+from assay.verifiers.attribution import attributed, checked
 from assay.verifiers.interface import Asking, Prepared, decided
 from assay.verifiers.models import refusing
 from assay.verifiers.models.chain_prompt import CONTROL, PROMPT_VERSION, Seen, worker_request
@@ -83,16 +85,20 @@ def _finisher(task: ChainTask, answer: str, line: Line) -> tuple[Callable[[Slot]
     """Return what judges the final answer, and whether that needs a slot; a judge is asked right away."""
     verifier, judged_by = task.answer_verifier, task.answer_task
     if judged_by.asks_models() and isinstance(verifier, Asking):
-        prepared = verifier.prepare(judged_by, answer, line)
-        return prepared.finish, prepared.needs_slot
+        with attributed(verifier):
+            prepared = verifier.prepare(judged_by, answer, line)
+        judge, needs_slot = prepared.finish, prepared.needs_slot
+    else:
+        judge, needs_slot = partial(verifier.judge, judged_by, answer), judged_by.runs_something()
 
     def finish(slot: Slot) -> Verdict:
         try:
-            return verifier.judge(judged_by, answer, slot)
+            with attributed(verifier):
+                return checked(verifier, judge(slot))
         except TaskFault as error:
             raise TaskFault(f"answer: {error}") from error
 
-    return finish, judged_by.runs_something()
+    return finish, needs_slot
 
 
 def _check_length(lists: Lists, task: ChainTask) -> None:

@@ -140,20 +140,20 @@ def test_a_slot_that_fails_is_tried_again_without_asking_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "outcome"),
+    ("error", "outcome", "flags"),
     [
-        (EndpointFault("m: status 503"), Outcome.INFRA_ERROR),
-        (TaskFault("no question"), Outcome.TASK_ERROR),
-        (ZeroDivisionError("ours"), Outcome.INFRA_ERROR),
+        (EndpointFault("m: status 503"), Outcome.INFRA_ERROR, ()),
+        (TaskFault("no question"), Outcome.TASK_ERROR, ()),
+        (ZeroDivisionError("ours"), Outcome.INFRA_ERROR, ("verifier_fault:asking",)),
     ],
 )
-def test_a_fault_while_asking_ends_it(error: Exception, outcome: Outcome) -> None:
+def test_a_fault_while_asking_ends_it(error: Exception, outcome: Outcome, flags: tuple[str, ...]) -> None:
     """No reward, the flag all the same, and nobody is asked a second time: the client has tried again already."""
     models, verifier = FakeModels(("m",), raising(error)), AskingVerifier(lambda: PASSED)
 
     verdict = evaluator(verifier, models).evaluate(AskingTask(id="t"), "x").verdict
 
-    assert (verdict.outcome, verdict.reward, verdict.flags) == (outcome, None, ("asked",))
+    assert (verdict.outcome, verdict.reward, verdict.flags) == (outcome, None, (*flags, "asked"))
     assert (len(models.asked), verifier.finished) == (1, [])
 
 
