@@ -14,6 +14,7 @@ from typing import assert_never
 from assay.outcomes import Outcome
 from assay.schema import Result
 from assay.standing import GroupKind, Showing, Standing
+from assay.verifiers.scoring import why
 
 FLAG = "group_terms"
 """Says on a result that the second pass has run: its reward depends on the rest of its group."""
@@ -135,12 +136,13 @@ def _add(judged: Judged, values: Mapping[str, float]) -> Result:
 
 def _outcome(result: Result, reward: float, threshold: float | None, missed: Sequence[str]) -> tuple[Outcome, str]:
     """Say what the first pass's outcome becomes: a threshold decides alone, else the terms that decide."""
-    if threshold is not None and reward >= threshold:
-        return Outcome.PASSED, ""
+    if threshold is not None:
+        is_reached = reward >= threshold
+        said = "" if is_reached and not result.message else why(reward, math.inf, threshold, result.message)
+        kept = Outcome.FAILED if result.outcome is Outcome.PASSED else result.outcome
+        return Outcome.PASSED if is_reached else kept, said
     if result.outcome is not Outcome.PASSED:
         return result.outcome, result.message
-    if threshold is not None:
-        return Outcome.FAILED, f"the reward {reward:g} is below the threshold {threshold:g}"
     return (Outcome.FAILED, f"not at its best: {', '.join(missed)}") if missed else (Outcome.PASSED, "")
 
 

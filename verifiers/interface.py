@@ -62,3 +62,12 @@ class Asking(Protocol):
     def prepare(self, task: Any, completion: str, line: Line) -> Prepared:
         """Ask what must be asked. Raises TaskFault, and EndpointFault where there is no answer."""
         ...
+
+
+@runtime_checkable
+class Ranged(Protocol):
+    """A verifier that knows what its rewards lie between otherwise than by terms whose weighted sum they are."""
+
+    def reward_range(self, task: Any) -> tuple[float, float] | None:
+        """Return the lowest and the highest reward of a task; infinite: there is no bound; None: nobody knows."""
+        ...

@@ -10,6 +10,7 @@ from assay.errors import InvalidRequest, NotFound
 from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
 from assay.verifiers.plugins import Plugin
+from assay.verifiers.ranges import check_threshold
 from assay.verifiers.refusals import refusal
 from assay.verifiers.rules.rule import ProfiledTask, Termed, check_weights
 
@@ -54,9 +55,10 @@ class Registry:
         verifier = self._by_name[name]
         try:
             task = parse(verifier.task_model, document, path=path, context={"registry": self})
-            if isinstance(verifier, Termed) and isinstance(task, ProfiledTask):
-                with beneath(path):
+            with beneath(path):
+                if isinstance(verifier, Termed) and isinstance(task, ProfiledTask):
                     check_weights(task, verifier.terms(task))
+                check_threshold(verifier, task)
         except InvalidRequest as error:
             if "verifier" not in document:
                 error.fix += f"; a task without `verifier` is one of {name!r}: name its verifier if that is another"

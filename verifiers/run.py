@@ -52,6 +52,11 @@ class RunVerifier:
     version = "1"
     task_model = RunTask
 
+    def reward_range(self, task: RunTask) -> tuple[float, float]:
+        """Return 0 and 1: nothing passed, and all."""
+        del task
+        return 0.0, 1.0
+
     def judge(self, task: RunTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises InfraFault and Inconclusive."""
         sources = Sources(read_completion(completion), fence_required=task.fence is FenceRule.REQUIRED)

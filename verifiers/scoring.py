@@ -9,6 +9,8 @@ from assay.sandboxes.interface import Exit
 from assay.schema import Limits, Scoring, TestResult, Usage, Verdict
 
 MESSAGE_CHARACTERS = 2000
+SLACK = 1e-9
+"""By how much sums of floats may miss what they are on paper."""
 _KEPT_BYTES = 4096  # of each stream, half of it from the head
 
 
@@ -52,12 +54,12 @@ def conclude(marks: Sequence[Mark], policy: Policy, trace: Trace) -> Verdict:
     reward = reward_of(marks, policy)
     first = next((mark for mark in marks if mark.outcome is not Outcome.PASSED), None)
     outcome = first.outcome if first else Outcome.PASSED
-    message = first.message if first else ""
+    message = (first.message or f"a test ended as {outcome}") if first else ""
     violation = next((mark for mark in marks if mark.outcome is Outcome.VIOLATION), None)
     if violation is not None:
         outcome, message, reward = Outcome.VIOLATION, violation.message, 0.0
     elif policy.pass_threshold is not None and reward >= policy.pass_threshold:
-        outcome, message = Outcome.PASSED, ""
+        outcome, message = Outcome.PASSED, why(reward, 1.0, policy.pass_threshold, message)
     return _verdict(outcome, reward, message, marks, trace)
 
 
@@ -80,6 +82,20 @@ def reward_of(marks: Sequence[Mark], policy: Policy) -> float:
             total = sum(policy.weights)
             earned = sum(weight * mark.score for weight, mark in zip(policy.weights, marks, strict=True))
             return earned / total if total > 0 else 0.0
+
+
+def why(reward: float, most: float, threshold: float | None, reason: str) -> str:
+    """Say why a reward is less than `most`, full marks, and on which side of the task's threshold it lies.
+
+    Empty at full marks; `reason` is what is known of it besides, if anything.
+    """
+    if reward >= most - SLACK and (threshold is None or reward >= threshold):
+        return ""
+    if threshold is None:
+        return (reason or f"the reward {reward:.15g} is less than full marks, {most:.15g}")[:MESSAGE_CHARACTERS]
+    side = "reaches" if reward >= threshold else "is below"
+    said = f"the reward {reward:.15g} {side} pass_threshold, {threshold:.15g}"
+    return (f"{said}: {reason}" if reason else said)[:MESSAGE_CHARACTERS]
 
 
 def end_of(exit_: Exit, cut_by: Outcome | None, limits: Limits) -> tuple[Outcome, str]:

@@ -1,5 +1,6 @@
 """From the verdicts of parts to the verdict of the whole: pure decisions."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,9 +11,7 @@ from assay.standing import Showing, Standing
 from assay.verifiers.composite.group_terms import RelativeLength, show
 from assay.verifiers.composite.task import CompositeTask, TypedPart
 from assay.verifiers.groups import clip, total
-from assay.verifiers.scoring import MESSAGE_CHARACTERS, add_usage
-
-_SLACK = 1e-9  # sums of floats that are full marks on paper
+from assay.verifiers.scoring import MESSAGE_CHARACTERS, SLACK, add_usage, why
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Ended:
         known, full_marks = self.verdict.outcome, self.part.full_marks
         if full_marks is None or has_null_reward(known):
             return known
-        if self.value >= full_marks - _SLACK:
+        if self.value >= full_marks - SLACK:
             return Outcome.PASSED
         return Outcome.FAILED if known is Outcome.PASSED else known
 
@@ -72,7 +71,19 @@ def combine(task: CompositeTask, ended: Sequence[Ended], completion: str) -> Ver
     elif task.pass_threshold is not None:
         outcome = _by_threshold(outcome, reward, task.pass_threshold)
     verdict = merge(ended, outcome)
-    return verdict.model_copy(update={"reward": reward, "terms": _terms(ended), "standing": standing})
+    message = _said(task, ended, outcome, reward)
+    left = {"reward": reward, "terms": _terms(ended), "standing": standing, "message": message}
+    return verdict.model_copy(update=left)
+
+
+def _said(task: CompositeTask, ended: Sequence[Ended], outcome: Outcome, reward: float) -> str:
+    """Say why it has not passed in full: what the parts say, and on which side of the threshold the reward lies."""
+    message = _message(ended)
+    if outcome is Outcome.VIOLATION or task.group_terms or task.pass_threshold is None:
+        silent = "there is no answer that could be compared with the group's"
+        return "" if outcome is Outcome.PASSED else message or silent
+    is_whole = not message and outcome is Outcome.PASSED
+    return "" if is_whole else why(reward, math.inf, task.pass_threshold, message)
 
 
 def merge(ended: Sequence[Ended], outcome: Outcome) -> Verdict:

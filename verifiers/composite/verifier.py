@@ -7,6 +7,7 @@ from assay.errors import TaskFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.attribution import attributed, checked
+from assay.verifiers.composite.bounds import reward_bounds
 from assay.verifiers.composite.combining import Ended, Passed, combine, merge, passed
 from assay.verifiers.composite.task import CompositeTask, TypedPart
 from assay.verifiers.interface import Asking, Prepared, Verifier
@@ -30,6 +31,10 @@ class CompositeVerifier:
     def flags(self, task: CompositeTask) -> tuple[str, ...]:
         """Return the flags of all parts that ask models."""
         return tuple(flag for part, verifier in self._asking(task) for flag in verifier.flags(part.first_task))
+
+    def reward_range(self, task: CompositeTask) -> tuple[float, float]:
+        """Return what no reward of the task is below and above; infinite where a part's range is not known."""
+        return reward_bounds(task, self._registry)
 
     def prepare(self, task: CompositeTask, completion: str, line: Line) -> Prepared:
         """Ask for every part that asks models, one after the other. Raises TaskFault and EndpointFault."""

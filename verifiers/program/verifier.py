@@ -9,12 +9,12 @@ from assay.verifiers.program import verify_program
 from assay.verifiers.program.asking import Reply, ask
 from assay.verifiers.program.returned import LARGEST, WHOLE, Returned, Unusable, read_returned
 from assay.verifiers.program.task import ProgramTask, Range
-from assay.verifiers.rules.rule import Scored, Term, conclude
+from assay.verifiers.rules.rule import Scored, Term, conclude, range_of
+from assay.verifiers.scoring import SLACK
 from assay.verifiers.surroundings import surroundings_for
 
 UNDECIDED = "undecided"
 """The flag of an attempt on which the task's source failed, and which has the lowest reward for it."""
-_SLACK = 1e-9
 _PROGRAM = verify_program.__name__
 
 
@@ -28,6 +28,10 @@ class ProgramVerifier:
     def terms(self, task: ProgramTask) -> Sequence[Term]:
         """Return the terms that the task declares, or `reward`."""
         return _terms(task.ranges)
+
+    def reward_range(self, task: ProgramTask) -> tuple[float, float] | None:
+        """Return that of the terms which the task declares; else the source alone knows what it returns."""
+        return range_of(self.terms(task), task.weights) if task.terms else None
 
     def judge(self, task: ProgramTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
@@ -90,7 +94,7 @@ def _assumed(terms: Mapping[str, float], weights: Mapping[str, float]) -> dict[s
 
 
 def _within(name: str, value: float, bounds: Range) -> float:
-    if not bounds.low - _SLACK <= value <= bounds.high + _SLACK:
+    if not bounds.low - SLACK <= value <= bounds.high + SLACK:
         raise Unusable(f"{name} is {value:g}, outside of its range {bounds.low:g} to {bounds.high:g} (see `terms`)")
     return min(bounds.high, max(bounds.low, value))
 

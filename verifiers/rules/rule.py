@@ -12,14 +12,13 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Scoring, TaskBase, Verdict
 from assay.verifiers.refusals import misplaced
+from assay.verifiers.scoring import SLACK, why
 
 MOST_FACTOR = 1e9
 """Weights and bounds of terms lie within plus or minus this, so that every reward is finite."""
 
 Factor = Annotated[float, Field(ge=-MOST_FACTOR, le=MOST_FACTOR, allow_inf_nan=False)]
 """A weight or a bound of a term in a task."""
-
-_SLACK = 1e-9  # sums of floats that are full marks on paper
 
 
 @dataclass(frozen=True)
@@ -207,19 +206,19 @@ def conclude(task: RuleTask, terms: Sequence[Term], scored: Scored) -> Verdict:
         raise TaskFault(str(error)) from error
     weights = {term.name: task.weights.get(term.name, term.weight) for term in terms}
     reward = math.fsum(weights[name] * value for name, value in scored.terms.items())
-    threshold = task.pass_threshold if task.pass_threshold is not None else _most(terms, weights) - _SLACK
+    _, most = range_of(terms, task.weights)
+    threshold = task.pass_threshold if task.pass_threshold is not None else most - SLACK
     outcome = Outcome.PASSED if reward >= threshold else Outcome.FAILED
     if not scored.answered:
         outcome = Outcome.NO_ANSWER
-    return Verdict(
-        outcome=outcome,
-        reward=reward,
-        terms=scored.terms,
-        message="" if outcome is Outcome.PASSED else scored.message,
-        flags=scored.flags,
-    )
+    message = why(reward, most, task.pass_threshold if scored.answered else None, scored.message)
+    return Verdict(outcome=outcome, reward=reward, terms=scored.terms, message=message, flags=scored.flags)
 
 
-def _most(terms: Sequence[Term], weights: Mapping[str, float]) -> float:
-    """Return the highest reward that the ranges allow."""
-    return math.fsum(max(weights[term.name] * term.low, weights[term.name] * term.high) for term in terms)
+def range_of(terms: Sequence[Term], weights: Mapping[str, float]) -> tuple[float, float]:
+    """Return the lowest and the highest reward that the ranges of terms allow under a task's weights."""
+    ends = [
+        sorted((weights.get(term.name, term.weight) * term.low, weights.get(term.name, term.weight) * term.high))
+        for term in terms
+    ]
+    return math.fsum(low for low, _ in ends), math.fsum(high for _, high in ends)
