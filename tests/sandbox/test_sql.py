@@ -104,6 +104,58 @@ def test_costly_and_odd_queries_are_the_completions_own_fault(judge: Judge, dial
     assert len(descendants(os.getpid())) <= before
 
 
+NAMED = {
+    "sqlite": {
+        "CREATE TABLE z(x)": "CREATE", "DROP TABLE crew": "DROP", "ALTER TABLE crew ADD x": "ALTER", "VACUUM": "VACUUM",
+        "/* why */ REPLACE INTO crew VALUES (1, 1, 1, 1)": "REPLACE", "PRAGMA query_only = 0": "PRAGMA",
+        "WITH a AS (SELECT 1) DELETE FROM crew WHERE id IN (SELECT * FROM a)": "DELETE", "BEGIN": "BEGIN",
+    },
+    "duckdb": {
+        "INSTALL httpfs": "INSTALL", "LOAD httpfs": "LOAD", "TRUNCATE crew": "TRUNCATE", "CHECKPOINT": "CHECKPOINT",
+        "COMMENT ON TABLE crew IS 'x'": "COMMENT", "UPDATE EXTENSIONS": "UPDATE", "IMPORT DATABASE '/x'": "IMPORT",
+        "WITH a AS (SELECT 1) INSERT INTO crew SELECT 1, 'x', 'y', 2": "INSERT", "PRAGMA threads = 4": "PRAGMA",
+        "CREATE TEMP TABLE z AS PIVOT crew ON port USING sum(pay)": "CREATE", "CALL pragma_version()": "CALL",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_refusals_name_the_statement_that_was_written(judge: Judge, dialect: str) -> None:
+    """Not the engine's own word for it, nor that of its first step."""
+    said = {sql: judge(sql, dialect=dialect) for sql in NAMED[dialect]}
+
+    assert {sql: verdict.message.rpartition(": ")[2] for sql, verdict in said.items()} == NAMED[dialect]
+    assert {verdict.outcome for verdict in said.values()} == {Outcome.VIOLATION}
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_explain_is_no_query_and_pragmas_that_tell_are(judge: Judge, dialect: str) -> None:
+    """In every dialect alike: the one would be paid for running, the others tell of tables as a query would."""
+    for sql in ("EXPLAIN SELECT 1", "explain /* x */ DELETE FROM crew"):
+        verdict = judge(sql, dialect=dialect)
+        assert (verdict.outcome, verdict.message) == (Outcome.RUNTIME_ERROR, "not a query: EXPLAIN")
+
+    assert judge("PRAGMA table_info('crew')", dialect=dialect).terms["execution"] == 1.0
+
+
+PIVOTS = (
+    "PIVOT crew ON port USING sum(pay) GROUP BY id",
+    "SELECT * FROM (PIVOT crew ON port USING sum(pay) GROUP BY id);",
+    "WITH p AS (PIVOT crew ON port USING sum(pay) GROUP BY id) SELECT * FROM p",
+)
+
+
+def test_a_pivot_is_one_statement(judge: Judge) -> None:
+    """However many steps it is to DuckDB; a second statement of the completion's own is still one too many."""
+    gold = "PIVOT crew ON port IN ('Kiel', 'Oslo') USING sum(pay) GROUP BY id"
+
+    verdicts = [judge(sql, dialect="duckdb", gold_sql=gold) for sql in PIVOTS]
+
+    assert [verdict.reward for verdict in verdicts] == [1.0, 1.0, 1.0]
+    twice = judge(f"{PIVOTS[0]}; SELECT 1", dialect="duckdb")
+    assert (twice.outcome, twice.message) == (Outcome.RUNTIME_ERROR, "more than one statement")
+
+
 def test_named_outcomes(judge: Judge) -> None:
     """Time, memory, rows and errors have each their own."""
     assert judge(ENDLESS, limits={"wall_s": 0.3}).outcome is Outcome.TIMEOUT

@@ -4,35 +4,68 @@ The copy is a file in this process's own folder, attached read-only; then everyt
 Where the extra `sql` is not installed the program can be started all the same, and says so.
 """
 
+import gc
 import importlib.util
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any  # Any: connections are untyped where duckdb is not installed, cells are of any type
 
+from assay.sandboxes.pages import code_in_large_pages, fill_holes
 from assay.verifiers.sql import answering
-from assay.verifiers.sql.results import BUILT, ERROR, MEMORY, MISSING, REFUSED, Question, Typed, unpack_question
+from assay.verifiers.sql.lexing import leading_words
+from assay.verifiers.sql.results import (
+    BUILT,
+    ERROR,
+    MEMORY,
+    MISSING,
+    REFUSED,
+    Caps,
+    Question,
+    Tables,
+    Typed,
+    unpack_question,
+)
 
 _MODULE = "duckdb"
 _NAME = "task"
+USUAL_MEMORY_MB = 512
+"""The limit of a task that sets none: the warm engine has it already."""
+_MEMORY_SHARE = 0.6  # of the memory limit: DuckDB itself then says that there is no more, before the jail does
 # No threads: this process is forked from a warm interpreter, which a library's own threads would not survive.
 _CONFIG = {
     "threads": "1", "async_threads": "0", "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false", "temp_directory": "", "python_enable_replacements": "false",
 }  # fmt: skip
-_MEMORY_SHARE = 0.6  # of the memory limit: DuckDB itself then says that there is no more, before the jail does
+_OPENING = (f"ATTACH '{_NAME}' (TYPE duckdb, READ_ONLY)", f"USE {_NAME}")
+_CLOSING = (
+    "SET enable_external_access = false", "SET lock_configuration = true", "BEGIN TRANSACTION READ ONLY",
+)  # fmt: skip
 _BLOCK_BYTES = 16_384  # the least: every query copies the image, which is 800 kB with the default
 _ROWS_AT_ONCE = 256
 _READ_ONLY = "read-only mode"
+_QUERIES = frozenset({
+    "DESCRIBE", "FROM", "PIVOT", "PIVOT_LONGER", "PIVOT_WIDER", "SELECT", "SHOW", "SUMMARIZE", "TABLE", "UNPIVOT",
+    "VALUES", "WITH",
+})  # fmt: skip
+_PRAGMAS = frozenset({
+    "collations", "functions", "show", "show_tables", "show_tables_expanded", "storage_info", "table_info",
+})  # fmt: skip
+"""Those that tell of tables and settings, and change nothing."""
+_REHEARSED = (
+    "SELECT s.name, count(*), avg(t.x) FROM t JOIN s ON t.s = s.id WHERE t.x > 1 GROUP BY s.name ORDER BY 2 DESC, 1"
+)
 
 
 def warm() -> None:
-    """Start the engine, which takes 20 ms, and let it plan and run a query."""
-    if importlib.util.find_spec(_MODULE) is not None:
-        _engine().execute(
-            "SELECT x, count(*), avg(x) FROM range(9) AS t(x) WHERE x > 1 GROUP BY x ORDER BY x"
-        ).fetchall()
+    """Start the engine, which takes 20 ms, rehearse a question, and make forks of this process cheap."""
+    if importlib.util.find_spec(_MODULE) is None:
+        return
+    _rehearse()
+    code_in_large_pages(_library())
+    gc.collect()
+    fill_holes()
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
@@ -50,7 +83,19 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
 def _engine() -> Any:
     import duckdb  # here, not at the top: without the extra this module must be importable, to say so
 
-    return duckdb.connect(":memory:", config=_known(_CONFIG))
+    connection = duckdb.connect(":memory:", config=_known(_CONFIG))
+    connection.execute(_memory_limit(USUAL_MEMORY_MB))
+    return connection
+
+
+@cache
+def _steps(statements: tuple[str, ...]) -> list[Any]:
+    """Return statements in the form in which they need no parsing any more."""
+    return [step for statement in statements for step in _engine().extract_statements(statement)]
+
+
+def _memory_limit(memory_mb: int) -> str:
+    return f"SET memory_limit = '{max(1, int(memory_mb * _MEMORY_SHARE))}MiB'"
 
 
 def _known(wanted: Mapping[str, str]) -> dict[str, Any]:
@@ -60,6 +105,27 @@ def _known(wanted: Mapping[str, str]) -> dict[str, Any]:
     with duckdb.connect(":memory:") as connection:
         names = {name for (name,) in connection.execute("SELECT name FROM duckdb_settings()").fetchall()}
     return {name: value for name, value in wanted.items() if name in names}
+
+
+def _library() -> str:
+    """Return the file that the engine's code is in."""
+    import _duckdb  # the extension module that the package `duckdb` wraps
+
+    return str(_duckdb.__file__)
+
+
+def _rehearse() -> None:
+    """Do all that a query's process does, up to what cannot be taken back."""
+    schema = "CREATE TABLE s(id INTEGER PRIMARY KEY, name VARCHAR); CREATE TABLE t(x DOUBLE, s INTEGER)"
+    rows: Tables = [("s", [[1, "a"], [2, "b"]]), ("t", [[n / 2, n % 2 + 1] for n in range(9)])]
+    caps = Caps(100, 10_000)
+    fd = os.memfd_create("rehearsal")
+    os.write(fd, _image(Question(None, schema, rows, caps, USUAL_MEMORY_MB)))
+    _attach(fd)
+    os.close(fd)
+    _steps(_CLOSING)
+    _answer_query(_engine().extract_statements(_REHEARSED)[0], caps)
+    _engine().execute(f"USE memory; DETACH {_NAME}")
 
 
 def _guarded(question: Question, fds: tuple[int, ...]) -> bytes:
@@ -78,19 +144,22 @@ def _guarded(question: Question, fds: tuple[int, ...]) -> bytes:
 
 
 def _build(question: Question) -> bytes:
+    return answering.answer(BUILT, _image(question))
+
+
+def _image(question: Question) -> bytes:
+    """Return the bytes of a database with that schema and those rows."""
     connection = _engine()
-    path = os.path.join(tempfile.mkdtemp(), _NAME)
-    connection.execute(f"ATTACH '{path}' AS {_NAME} (BLOCK_SIZE {_BLOCK_BYTES}); USE {_NAME}")
-    connection.execute(question.schema)
-    for table, rows in question.tables:
-        name = '"' + table.replace('"', '""') + '"'
-        for row in rows:
-            connection.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
-    connection.execute(f"USE memory; DETACH {_NAME}")
-    with open(path, "rb") as file:
-        image = file.read()
-    _remove(path)
-    return answering.answer(BUILT, image)
+    with _own_folder():
+        connection.execute(f"ATTACH '{_NAME}' (BLOCK_SIZE {_BLOCK_BYTES}); USE {_NAME}")
+        connection.execute(question.schema)
+        for table, rows in question.tables:
+            name = '"' + table.replace('"', '""') + '"'
+            for row in rows:
+                connection.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
+        connection.execute(f"USE memory; DETACH {_NAME}")
+        with open(_NAME, "rb") as file:
+            return file.read()
 
 
 def _run(question: Question, sql: str, image_fd: int) -> bytes:
@@ -99,36 +168,80 @@ def _run(question: Question, sql: str, image_fd: int) -> bytes:
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
         return answering.answer(ERROR, "more than one statement" if statements else "no statement")
-    kind = statements[0].type.name
-    if kind != "SELECT":
-        return answering.answer(ERROR if kind in ("EXPLAIN", "MULTI") else REFUSED, f"not a query: {kind}")
-    connection.execute(statements[0])
+    refusal = _refusal(_kind(statements[0]), leading_words(sql, 2))
+    if refusal is not None:
+        return refusal
+    return _answer_query(statements[0], question.caps)
+
+
+def _answer_query(statement: Any, caps: Caps) -> bytes:
+    connection = _engine()
+    connection.execute(statement)
     columns = [described[0] for described in connection.description]
-    return answering.answer_rows(columns, _rows(connection), question.caps)
+    return answering.answer_rows(columns, _rows(connection), caps)
+
+
+def _kind(statement: Any) -> str:
+    """Return what the engine calls such a statement; some that it parses have no name in this package."""
+    try:
+        return str(statement.type.name)
+    except ValueError:
+        return "unnamed"
+
+
+def _refusal(kind: str, words: Sequence[str]) -> bytes | None:
+    """Return the answer to what is no query; None for one. `words` are the statement's first ones, in capitals.
+
+    Some queries are several steps to the engine (MULTI): those with a PIVOT whose columns it has to find first.
+    """
+    first = words[0] if words else ""
+    if kind == "SELECT" or (kind == "MULTI" and first in _QUERIES):
+        return None
+    if kind == "PRAGMA" and first == "PRAGMA" and words[1:] and words[1].lower() in _PRAGMAS:
+        return None
+    name = kind if first in _QUERIES else first or kind
+    return answering.answer(ERROR if name == "EXPLAIN" else REFUSED, f"not a query: {name}")
 
 
 def _open(image_fd: int, memory_mb: int) -> Any:
-    path = os.path.join(tempfile.mkdtemp(), _NAME)
-    _copy(image_fd, path)
     connection = _engine()
-    connection.execute(f"ATTACH '{path}' AS {_NAME} (READ_ONLY); USE {_NAME}")
-    _remove(path)  # it is open; whatever ends this process, nothing of it remains
-    connection.execute(f"SET memory_limit = '{max(1, int(memory_mb * _MEMORY_SHARE))}MiB'")
-    connection.execute("SET enable_external_access = false; SET lock_configuration = true")
-    connection.execute("BEGIN TRANSACTION READ ONLY")
+    _attach(image_fd)
+    if memory_mb != USUAL_MEMORY_MB:
+        connection.execute(_memory_limit(memory_mb))
+    for step in _steps(_CLOSING):
+        connection.execute(step)
     return connection
 
 
+def _attach(image_fd: int) -> None:
+    """Attach a copy of the image, read-only. It has no name any more: whatever ends this process, nothing remains."""
+    with _own_folder():
+        _copy(image_fd, _NAME)
+        for step in _steps(_OPENING):
+            _engine().execute(step)
+
+
+@contextmanager
+def _own_folder() -> Iterator[None]:
+    """Work in a new folder, which is removed again: names in it are the same for every process."""
+    folder = f"{os.environ.get('TMPDIR', '/tmp')}/{os.urandom(16).hex()}"
+    os.mkdir(folder, 0o700)
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        for name in os.listdir():
+            os.unlink(name)
+        os.chdir("/")
+        os.rmdir(folder)
+
+
 def _copy(image_fd: int, path: str) -> None:
-    with open(path, "wb") as file:
-        size, done = os.fstat(image_fd).st_size, 0
-        while done < size:
-            done += os.sendfile(file.fileno(), image_fd, done, size - done)
-
-
-def _remove(path: str) -> None:
-    os.unlink(path)
-    os.rmdir(os.path.dirname(path))
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    size, done = os.fstat(image_fd).st_size, 0
+    while done < size:
+        done += os.sendfile(file, image_fd, done, size - done)
+    os.close(file)
 
 
 def _rows(connection: Any) -> Iterator[list[Any]]:

@@ -66,6 +66,19 @@ def only_statement(sql: str) -> str | None:
     return "".join(kept)
 
 
+def leading_words(sql: str, most: int) -> list[str]:
+    """Return the first words in capitals, at most so many; parentheses, semicolons and comments before them aside."""
+    found: list[str] = []
+    for token in tokens(sql):
+        if token.kind is Kind.WORD:
+            found.append(token.text.upper())
+        elif token.kind is not Kind.BLANK and token.text not in "(;":
+            break
+        if len(found) == most:
+            break
+    return found
+
+
 def is_ordered(sql: str) -> bool:
     """Whether the statement itself has an ORDER BY: not within parentheses, where subqueries and windows have theirs.
 

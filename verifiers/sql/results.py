@@ -29,6 +29,8 @@ class Typed:
 
 Cell = None | bool | int | float | str | bytes | Typed
 Row = tuple[Cell, ...]
+Tables = Sequence[tuple[str, Sequence[Sequence[Any]]]]
+"""Rows to insert, by table."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Question:
 
     sql: str | None
     schema: str
-    tables: Sequence[tuple[str, Sequence[Sequence[Any]]]]
+    tables: Tables
     caps: Caps
     memory_mb: int
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any  # Any: cells are of whatever SQLite stores
 
 from assay.verifiers.sql import answering
-from assay.verifiers.sql.lexing import only_statement
+from assay.verifiers.sql.lexing import leading_words, only_statement
 from assay.verifiers.sql.results import BUILT, ERROR, MEMORY, REFUSED, Caps, Question, unpack_question
 
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -32,12 +32,12 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 _CATALOGUE = "sqlite_master"  # asked for when a virtual table is opened; nothing lets a statement itself change it
+_QUERIES = frozenset({"SELECT", "VALUES", "WITH"})
 _NAMES = {
-    sqlite3.SQLITE_ATTACH: "ATTACH", sqlite3.SQLITE_DETACH: "DETACH", sqlite3.SQLITE_PRAGMA: "PRAGMA",
     sqlite3.SQLITE_FUNCTION: "a function that is not for queries", sqlite3.SQLITE_INSERT: "INSERT",
-    sqlite3.SQLITE_UPDATE: "UPDATE", sqlite3.SQLITE_DELETE: "DELETE or DROP",
-    sqlite3.SQLITE_TRANSACTION: "a transaction", sqlite3.SQLITE_SAVEPOINT: "a transaction",
+    sqlite3.SQLITE_UPDATE: "UPDATE", sqlite3.SQLITE_DELETE: "DELETE", sqlite3.SQLITE_PRAGMA: "a pragma that sets",
 }  # fmt: skip
+"""What is refused in statements that begin as queries do; all others are named by their first word."""
 _HEAP_SHARE = 0.8  # of the memory limit: SQLite itself then says that there is no more, before the jail does
 _ROWS_AT_ONCE = 256
 
@@ -90,6 +90,8 @@ def _run(image: bytes | mmap.mmap, question: Question) -> bytes:
         statement = only_statement(question.sql)
         if statement is None:
             return answering.answer(ERROR, "more than one statement")
+        if leading_words(statement, 1) == ["EXPLAIN"]:
+            return answering.answer(ERROR, "not a query: EXPLAIN")
         cursor = connection.execute(statement)
         if cursor.description is None:
             return answering.answer(ERROR, "the statement gives no rows")
@@ -99,8 +101,14 @@ def _run(image: bytes | mmap.mmap, question: Question) -> bytes:
         return answering.answer(MEMORY, "out of memory")
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, RecursionError) as error:
         if refused:
-            return answering.answer(REFUSED, f"refused: {refused[0]}")
+            return answering.answer(REFUSED, f"refused: {_name(question.sql, refused[0])}")
         return answering.answer(ERROR, str(error))
+
+
+def _name(sql: str, refused: str) -> str:
+    """Return what a refused statement is called; the engine's own word for it may be one of its steps."""
+    first = next(iter(leading_words(sql, 1)), refused)
+    return refused if first in _QUERIES else first
 
 
 def _open(image: bytes | mmap.mmap, memory_mb: int, refused: list[str]) -> sqlite3.Connection:

@@ -3,7 +3,15 @@
 import pytest
 
 from assay.verifiers.sql.extraction import Layout, Need, Pick, Places, find_query, has_layout
-from assay.verifiers.sql.lexing import is_blank, is_ordered, mentions_order, only_statement, tokens, without_distinct
+from assay.verifiers.sql.lexing import (
+    is_blank,
+    is_ordered,
+    leading_words,
+    mentions_order,
+    only_statement,
+    tokens,
+    without_distinct,
+)
 
 LENIENT = Places("answer", Need.OPTIONAL, Need.OPTIONAL, Pick.LAST)
 STRICT = Places("answer", Need.REQUIRED, Need.REQUIRED, Pick.LAST)
@@ -99,6 +107,23 @@ def test_which_statements_are_ordered(sql: str, ordered: bool, mentioned: bool) 
 def test_only_one_statement(sql: str, only: str | None) -> None:
     """Semicolons in quotes and comments end nothing."""
     assert only_statement(sql) == only
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("pragma Table_Info('t')", ["PRAGMA", "TABLE_INFO"]),
+        ("-- why\n((/* not */ select a", ["SELECT", "A"]),
+        ("; INSTALL httpfs", ["INSTALL", "HTTPFS"]),
+        ("VALUES (1)", ["VALUES"]),
+        ("'SELECT' x", []),
+        ("7 SELECT", []),
+        ("", []),
+    ],
+)
+def test_leading_words(sql: str, words: list[str]) -> None:
+    """In capitals, up to what is no word; parentheses and comments before them do not count."""
+    assert leading_words(sql, 2) == words
 
 
 def test_distinct_is_deleted_outside_quotes() -> None:
