@@ -10,7 +10,8 @@ from assay.sandboxes.interface import Slot
 from assay.schema import Step, Verdict
 from assay.verifiers.attribution import attributed, checked
 from assay.verifiers.interface import Asking, Prepared, decided
-from assay.verifiers.models import refusing
+from assay.verifiers.models import blaming
+from assay.verifiers.models.blaming import OnUnreadable
 from assay.verifiers.models.chain_prompt import CONTROL, PROMPT_VERSION, Seen, worker_request
 from assay.verifiers.models.chain_task import ChainTask
 from assay.verifiers.models.interface import Line, NoModels
@@ -21,8 +22,6 @@ from assay.verifiers.scoring import MESSAGE_CHARACTERS
 FLAG = "models"
 """Carried by every result that models had a part in, though a rule has judged."""
 
-REFUSED = "refused"
-"""The flag of an attempt whose text an endpoint refuses that answers others."""
 _SHOWN = 4096  # characters of an output that `stdout` keeps of its end
 
 
@@ -70,9 +69,9 @@ class ChainVerifier:
             "answer": answered_by
         }
         try:
-            outputs = _run(task, lists, line)
-        except refusing.Blamed as error:
-            return _unplanned(task, Unplanned(str(error)), parsed=task.checks == "parse", flags=(FLAG, REFUSED))
+            outputs = _run(task, lists, line, is_gold=completion == task.gold)
+        except blaming.Blamed as error:
+            return _unplanned(task, Unplanned(str(error)), parsed=task.checks == "parse", flags=(FLAG, error.flag))
         finish, needs_slot = _finisher(task, outputs[-1].text, line)
         return Prepared(lambda slot: _concluded(task, outputs, finish(slot), versions), needs_slot)
 
@@ -106,9 +105,11 @@ def _check_length(lists: Lists, task: ChainTask) -> None:
         raise Unplanned(f"{len(lists.models)} steps are more than {task.max_steps}")
 
 
-def _run(task: ChainTask, lists: Lists, line: Line) -> Sequence[Output]:
+def _run(task: ChainTask, lists: Lists, line: Line, *, is_gold: bool) -> Sequence[Output]:
     """Return the outputs of all steps. Raises EndpointFault, and Blamed where the plan is to blame, naming the step."""
     outputs: list[Output] = []
+    failed = not is_gold and task.on_unreadable is not OnUnreadable.INFRA_ERROR
+    late = not is_gold and task.on_unreadable is OnUnreadable.LOWEST
     steps = zip(lists.models, lists.subtasks, lists.access, strict=True)
     for number, (model, subtask, access) in enumerate(steps):
         worker = task.pool[model - task.id_base]
@@ -117,9 +118,11 @@ def _run(task: ChainTask, lists: Lists, line: Line) -> Sequence[Output]:
         question = task.question if task.show_question else ""
         request, control = worker_request(question, seen, subtask), worker_request(question, (), CONTROL)
         try:
-            reply = refusing.ask(line, worker, request, control)
-        except (EndpointFault, refusing.Blamed) as error:
-            raise type(error)(f"step {number}: {error}") from error
+            reply = blaming.ask(line, worker, request, control, failed=failed, late=late)
+        except EndpointFault as error:
+            raise EndpointFault(f"step {number}: {error}") from error
+        except blaming.Blamed as error:
+            raise blaming.Blamed(f"step {number}: {error}", error.flag) from error
         text = reply.text[: task.max_output_characters]
         outputs.append(Output(worker, text, reply.is_cut or len(text) < len(reply.text)))
     return outputs
@@ -141,11 +144,12 @@ def _concluded(task: ChainTask, outputs: Sequence[Output], answer: Verdict, vers
         "usage": answer.usage,
         "versions": {**answer.versions, **versions},
     }  # fmt: skip
-    message = f"the chain's answer is wrong: {answer.message or answer.outcome}"[:MESSAGE_CHARACTERS]
     if has_null_reward(answer.outcome):
         message = f"answer: {answer.message or answer.outcome}"[:MESSAGE_CHARACTERS]
         return Verdict(outcome=answer.outcome, reward=None, message=message, flags=flags, **left)
     is_right = answer.outcome is Outcome.PASSED
+    wrong = f"the chain's answer is wrong: {answer.message or answer.outcome}"[:MESSAGE_CHARACTERS]
+    message = "the chain's answer is right" if is_right else wrong
     scored = Scored({"parsed": 1.0, "correct": float(is_right)}, message=message, flags=flags)
     return conclude(task, TERMS, scored).model_copy(update=left)
 

@@ -9,6 +9,7 @@ from assay.canonical import content_hash
 from assay.errors import InvalidRequest
 from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
+from assay.verifiers.models.blaming import OnUnreadable
 from assay.verifiers.models.interface import EndpointName
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.plan import PlanFields
@@ -26,8 +27,10 @@ class ChainTask(PlanFields):
     question, the earlier steps that the access list names (what they were told and what they answered), and its
     subtask. The output of the last step is judged by `answer`, a task of another verifier.
     An endpoint that gives no answer within the time makes the outcome `infra_error`, without a reward, and so does a
-    name in `pool` that the worker does not know; a text without a plan earns 0 whatever the endpoints do. `steps` lists
-    what was run, and `stdout` the end of each output. Verdicts are never taken from the cache: models are sampled.
+    name in `pool` that the worker does not know; a text without a plan earns 0 whatever the endpoints do, and so does
+    a plan with a step that its endpoint refuses or fails at while it answers others (flag `refused` or `unanswered`;
+    see `on_unreadable`). `steps` lists what was run, and `stdout` the end of each output. Verdicts are never taken from
+    the cache: models are sampled.
     `limits.attempt_wall_s` bounds all questions together; the other limits are the answer's, if that runs anything.
     """
 
@@ -67,6 +70,11 @@ class ChainTask(PlanFields):
     max_output_characters: int = Field(20_000, ge=1, le=200_000)
     """The most that is kept of a step's output; if one is cut, the result has the flag `output_cut`. Times `max_steps`
     at most 4,000,000: so much one step may be told."""
+
+    on_unreadable: OnUnreadable | None = None
+    """What a plan is worth with a step to which no reply comes while its endpoint answers "Answer briefly.". Default:
+    as one that cannot be run, but null where replies come too late, since those of a busy endpoint do too. `lowest`:
+    as one that cannot be run, also where it does not fit into `limits.attempt_wall_s`. `infra_error`: null."""
 
     _answer: TaskBase = PrivateAttr()
     _answer_verifier: Verifier = PrivateAttr()

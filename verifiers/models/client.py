@@ -10,15 +10,15 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 
 import httpx
 
 from assay.errors import EndpointFault
 from assay.verifiers.models import exchange
 from assay.verifiers.models.endpoints import Access
-from assay.verifiers.models.exchange import Refusal
-from assay.verifiers.models.interface import Line, Reply, Request, TextRefused, unknown
+from assay.verifiers.models.exchange import Cause, Refusal
+from assay.verifiers.models.interface import Late, Line, Reply, Request, TextRefused, Unanswered, unknown
 from assay.verifiers.models.looking_up import LookingUp
 
 log = logging.getLogger(__name__)
@@ -66,8 +66,11 @@ class ModelClient:
             raise unknown(missing, tuple(self._endpoints))
         return {name: self._endpoints[name].endpoint.model for name in names}
 
-    def start(self, name: str, request: Request, budget_s: float) -> "concurrent.futures.Future[_Answer]":
-        """Begin a question; its future holds what comes of it. Raises EndpointFault."""
+    def start(self, name: str, request: Request, budget_s: float | None) -> "concurrent.futures.Future[_Answer]":
+        """Begin a question; its future holds what comes of it. Raises EndpointFault.
+
+        Without a budget it is tried once, within the endpoint's own time for an exchange.
+        """
         self.describe((name,))
         body = exchange.body(self._endpoints[name], request)  # here: a long one would hold up all others in the loop
         with self._lock:
@@ -84,6 +87,7 @@ class _ClientLine:
     def __init__(self, client: ModelClient, budget_s: float) -> None:
         self._client = client
         self._left_s = budget_s
+        self._had_s = budget_s
         self._lock = threading.Lock()
         self._is_cancelled = False
         self._current: concurrent.futures.Future[_Answer] | None = None
@@ -92,18 +96,26 @@ class _ClientLine:
         return self._client.describe(names)
 
     def ask(self, name: str, request: Request) -> Reply:
+        self._had_s = self._left_s
+        answer, spent_s = self._answer(name, request, self._left_s)
+        self._left_s -= spent_s
+        return _reply(answer)
+
+    def again(self, name: str, request: Request) -> Reply:
+        return _reply(self._answer(name, request, self._had_s)[0])
+
+    def probe(self, name: str, request: Request) -> Reply:
+        return _reply(self._answer(name, request, None)[0])
+
+    def _answer(self, name: str, request: Request, budget_s: float | None) -> _Answer:
         with self._lock:
             if self._is_cancelled:
                 raise EndpointFault(f"{name}: cancelled")
-            self._current = self._client.start(name, request, self._left_s)
+            self._current = self._client.start(name, request, budget_s)
         try:
-            answer, spent_s = self._current.result()
+            return self._current.result()
         except concurrent.futures.CancelledError:
             raise EndpointFault(f"{name}: cancelled") from None
-        self._left_s -= spent_s
-        if isinstance(answer, EndpointFault):
-            raise answer
-        return answer
 
     def cancel(self) -> None:
         with self._lock:
@@ -125,9 +137,11 @@ class _Engine:
         self._thread = threading.Thread(target=self._loop.run_forever, name="models", daemon=True)
         self._thread.start()
 
-    def start(self, name: str, body: bytes, budget_s: float) -> "concurrent.futures.Future[_Answer]":
+    def start(self, name: str, body: bytes, budget_s: float | None) -> "concurrent.futures.Future[_Answer]":
         """Begin a question."""
-        return asyncio.run_coroutine_threadsafe(self._converse(name, body, budget_s), self._loop)
+        endpoint = self._endpoints[name].endpoint
+        most, time_s = (1, endpoint.timeout_s) if budget_s is None else (endpoint.retries + 1, budget_s)
+        return asyncio.run_coroutine_threadsafe(self._converse(name, body, time_s, most), self._loop)
 
     def close(self) -> None:
         """End everything that runs, then the connections, then the thread."""
@@ -149,24 +163,25 @@ class _Engine:
             await self._client.aclose()
         await self._loop.shutdown_asyncgens()
 
-    async def _converse(self, name: str, body: bytes, budget_s: float) -> _Answer:
+    async def _converse(self, name: str, body: bytes, budget_s: float, most: int) -> _Answer:
         """Return the reply or the fault and the seconds it took, pauses included, turns waited for not."""
         access = self._endpoints[name]
         self._connections()  # the first time it loads certificates, which shall cost nobody's budget
-        spent_s = 0.0
-        for tries in range(1, access.endpoint.retries + 2):
+        spent_s, causes = 0.0, set[Cause]()
+        for tries in range(1, most + 1):
             async with self._turns[name]:
                 started = time.monotonic()
                 try:
                     return await self._try(access, body, budget_s - spent_s), spent_s + time.monotonic() - started
                 except Refusal as error:
                     refusal = error
+                    causes.add(error.cause)
             spent_s += time.monotonic() - started
             pause_s = self._pause(tries, refusal)
-            is_last = not refusal.is_passing or tries > access.endpoint.retries
+            is_last = not refusal.is_passing or tries == most
             if is_last or spent_s + pause_s >= budget_s:
-                kind = TextRefused if refusal.may_be_the_text else EndpointFault
-                return kind(_said(name, refusal, tries, None if is_last else pause_s, budget_s)), spent_s
+                said = _said(name, refusal, tries, None if is_last else pause_s, budget_s)
+                return _kind(causes)(said), spent_s
             log.info("endpoint_tried_again endpoint=%s reason=%r tries=%d", name, str(refusal), tries)
             await asyncio.sleep(pause_s)
             spent_s += pause_s
@@ -181,9 +196,13 @@ class _Engine:
                 async with self._connections().stream("POST", url, content=body, headers=headers) as response:
                     data = await exchange.receive(response)
         except TimeoutError:
-            raise Refusal(f"no answer within {limit_s:.3g} s") from None
-        except (httpx.HTTPError, httpx.StreamError, OSError, ValueError, OverflowError, ExceptionGroup) as error:
-            raise Refusal(f"the connection failed ({type(error).__name__})") from None
+            raise Refusal(f"no answer within {limit_s:.3g} s", Cause.LATE) from None
+        except httpx.ConnectError:
+            raise Refusal("no connection can be made", Cause.ENDPOINT) from None
+        except httpx.ProtocolError:
+            raise Refusal("what it sends is no HTTP, or ends too soon") from None
+        except (httpx.HTTPError, httpx.StreamError, OSError, ValueError, OverflowError, ExceptionGroup):
+            raise Refusal("the connection failed") from None
         return exchange.read_reply(data, access)
 
     def _connections(self) -> httpx.AsyncClient:
@@ -206,6 +225,22 @@ class _Engine:
             return refusal.after_s
         longest = min(_LONGEST_PAUSE_S, self._pause_s * 2.0 ** (tries - 1))
         return longest * random.uniform(0.5, 1.0)
+
+
+def _reply(answer: Reply | EndpointFault) -> Reply:
+    """Return a reply. Raises the fault that is there in place of one."""
+    if isinstance(answer, EndpointFault):
+        raise answer
+    return answer
+
+
+def _kind(causes: Set[Cause]) -> type[EndpointFault]:
+    """Return the fault that tries without a reply come to: only what all of them allow may be the text's doing."""
+    if Cause.ENDPOINT in causes:
+        return EndpointFault
+    if Cause.LATE in causes:
+        return Late
+    return TextRefused if Cause.REFUSED in causes else Unanswered
 
 
 def _said(name: str, refusal: Refusal, tries: int, pause_s: float | None, budget_s: float) -> str:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
+from enum import Enum, auto
 from http import HTTPStatus
 from typing import Any  # Any: an answer is unparsed JSON
 
@@ -24,21 +25,32 @@ MOST_PARTS = 20_000
 
 _HALF_SIGN = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
+_BUSY = _PASSING | {HTTPStatus.SERVICE_UNAVAILABLE}
+
+
+class Cause(Enum):
+    """What may be why an endpoint gave no reply."""
+
+    ENDPOINT = auto()
+    """The endpoint alone: it is not there, is busy, or is not what it should be, whatever it is told."""
+    REFUSED = auto()
+    """It refuses what it was told, or everything."""
+    FAILED = auto()
+    """It failed at what it was told, or fails at everything."""
+    LATE = auto()
+    """It took too long over what it was told, or takes too long over everything."""
 
 
 class Refusal(Exception):
-    """An endpoint gave no reply; `is_passing` says whether another try may, `after_s` when it asks for one.
-
-    `may_be_the_text` says that what it was told may be why.
-    """
+    """An endpoint gave no reply; `is_passing` says whether another try may, `after_s` when it asks for one."""
 
     def __init__(
-        self, reason: str, *, is_passing: bool = True, after_s: float | None = None, may_be_the_text: bool = False
+        self, reason: str, cause: Cause = Cause.FAILED, *, is_passing: bool = True, after_s: float | None = None
     ) -> None:
         super().__init__(reason)
+        self.cause = cause
         self.is_passing = is_passing
         self.after_s = after_s
-        self.may_be_the_text = may_be_the_text
 
 
 def headers(access: Access) -> dict[str, str]:
@@ -64,14 +76,9 @@ async def receive(response: httpx.Response) -> bytes:
     if status != HTTPStatus.OK:
         is_passing = status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         after_s = read_retry_after(response.headers.get("Retry-After", "")) if is_passing else None
-        raise Refusal(
-            f"status {status}",
-            is_passing=is_passing,
-            after_s=after_s,
-            may_be_the_text=not is_passing and status >= HTTPStatus.BAD_REQUEST,
-        )
+        raise Refusal(f"status {status}", _cause_of(status), is_passing=is_passing, after_s=after_s)
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise Refusal("its answer is compressed, although that was refused", is_passing=False)
+        raise Refusal("its answer is compressed, although that was refused", Cause.ENDPOINT, is_passing=False)
     data = bytearray()
     parts = 0
     async for part in response.aiter_bytes():
@@ -82,6 +89,14 @@ async def receive(response: httpx.Response) -> bytes:
         if len(data) > MOST_BYTES:
             raise Refusal(f"its answer is longer than {MOST_BYTES} bytes", is_passing=False)
     return bytes(data)
+
+
+def _cause_of(status: int) -> Cause:
+    if status in _BUSY or status < HTTPStatus.BAD_REQUEST:
+        return Cause.ENDPOINT
+    if status == HTTPStatus.GATEWAY_TIMEOUT:
+        return Cause.LATE
+    return Cause.FAILED if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Cause.REFUSED
 
 
 def read_reply(data: bytes, access: Access) -> Reply:

@@ -44,6 +44,14 @@ class FakeModels:
         said = self._answer(name, request)
         return Reply(said) if isinstance(said, str) else said
 
+    def again(self, name: str, request: Request) -> Reply:
+        """As `ask`."""
+        return self.ask(name, request)
+
+    def probe(self, name: str, request: Request) -> Reply:
+        """As `ask`."""
+        return self.ask(name, request)
+
     def cancel(self) -> None:
         """Answer nothing more."""
         self._is_cancelled = True

@@ -12,11 +12,19 @@ EndpointName = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 """How an operator names an endpoint, and a task with it."""
 
 
-class TextRefused(EndpointFault):
-    """An endpoint refuses a question as it refuses none that it could answer later: perhaps for what it says.
+class Unanswered(EndpointFault):
+    """An endpoint gives no reply to a question, however often it is asked: perhaps for what the question says.
 
-    It may as well refuse all of them; `refusing.ask` tells which.
+    It may as well give none to any question; `blaming.ask` tells which.
     """
+
+
+class TextRefused(Unanswered):
+    """It says that it will not answer this: too long for its model, caught by a filter."""
+
+
+class Late(Unanswered):
+    """It does not answer in time."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +53,16 @@ class Line(Protocol):
     def ask(self, name: str, request: Request) -> Reply:
         """Return an endpoint's reply. Raises EndpointFault if there is none within the budget, or after `cancel`.
 
-        It is a TextRefused where the endpoint may have refused what the question says.
+        It is Unanswered where what the question says may be why.
         """
+        ...
+
+    def again(self, name: str, request: Request) -> Reply:
+        """As `ask`, for the question asked last: with as much time as it had, which does not come off the budget."""
+        ...
+
+    def probe(self, name: str, request: Request) -> Reply:
+        """As `ask`, but tried once, within the endpoint's own time, and off the budget: to tell whether it is well."""
         ...
 
     def cancel(self) -> None:
@@ -85,6 +101,14 @@ class NoModels:
         """Raise EndpointFault."""
         del request
         raise unknown((name,), ())
+
+    def again(self, name: str, request: Request) -> Reply:
+        """Raise EndpointFault."""
+        return self.ask(name, request)
+
+    def probe(self, name: str, request: Request) -> Reply:
+        """Raise EndpointFault."""
+        return self.ask(name, request)
 
     def cancel(self) -> None:
         """There is nothing to end."""

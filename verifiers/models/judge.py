@@ -2,7 +2,6 @@
 
 import statistics
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import ConfigDict, Field, model_validator
@@ -11,7 +10,8 @@ from assay.errors import EndpointFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.interface import Prepared, decided
-from assay.verifiers.models import judge_prompts, refusing
+from assay.verifiers.models import blaming, judge_prompts
+from assay.verifiers.models.blaming import OnUnreadable
 from assay.verifiers.models.interface import EndpointName, Line, NoModels, Request
 from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
 from assay.verifiers.rules.answers.extraction import Source, read
@@ -19,8 +19,6 @@ from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term, conclude
 
 FLAG = "judge"
 """Carried by every result whose verdict is a model's opinion."""
-REFUSED = "refused"
-"""Carried by one whose text the judge's endpoint refuses, while it answers others."""
 
 _RUBRIC_TERMS = (
     Term("passes", 0, 1, "1 from a score of `threshold` on"),
@@ -35,15 +33,6 @@ Asking = Callable[[str, str], Request]
 """Makes the question about a text under a nonce."""
 
 
-class OnUnreadable(StrEnum):
-    """What a text is worth to which the judge gives no readable reply, however often it is asked."""
-
-    INFRA_ERROR = "infra_error"
-    """Nothing is known: the outcome is `infra_error`, the reward null."""
-    LOWEST = "lowest"
-    """The lowest reward there is, outcome `failed`, flag `undecided`, if a reply to another text can be read."""
-
-
 class _NoVerdict(Exception):
     """The judge can be asked, but not about this text."""
 
@@ -53,9 +42,10 @@ class JudgeTask(RuleTask):
 
     Every result has the flag `judge`: this is no rule. The text goes to the judge between two lines with a random
     number that does not occur in it, and a reply counts only if it repeats that number. A reply that cannot be read is
-    asked for again, up to `rereads` times; then (but see `on_unreadable`), and whenever the endpoint gives none within
-    `limits.attempt_wall_s`, the outcome is `infra_error`. A text that the endpoint refuses, while it answers another,
-    has the lowest reward and the flag `refused`. Verdicts are never taken from the cache: models are sampled.
+    asked for again, up to `rereads` times; then, and whenever the endpoint gives none within `limits.attempt_wall_s`,
+    the outcome is `infra_error`. But a text that it refuses or fails at, while it answers others, has the lowest reward
+    and the flag `refused` or `unanswered`; see `on_unreadable` for those that it does not answer in time or readably.
+    Verdicts are never taken from the cache: models are sampled.
     Sources: SIMA 2 (rubric, 0 to 100, passed from 50); VideoChat-R1 (recall of a caption's events).
     """
 
@@ -109,8 +99,10 @@ class JudgeTask(RuleTask):
     rereads: int = Field(2, ge=0, le=10)
     """How often a question is asked again because its reply cannot be read."""
     on_unreadable: OnUnreadable | None = None
-    """What a text is worth to which no reply can be read; default: `lowest` where the task has a `gold`, since the
-    judge could judge that, else `infra_error`. A null reward is one that a text can earn by upsetting a weak judge."""
+    """What a text is worth to which no reply comes in time, or none that can be read, while one comes to another text:
+    the task's `gold`, or else a harmless one. Default: `lowest` where there is a gold, else `infra_error`. With
+    `infra_error` said here, also a text at which the endpoint fails otherwise has no reward. A null reward is one that
+    a text can earn by upsetting a weak judge, so give a gold."""
     max_characters: int = Field(100_000, ge=1, le=1_000_000)
     """The longest text that goes to the judge; of a longer one its beginning: then with the flag `input_cut`."""
 
@@ -125,6 +117,19 @@ class JudgeTask(RuleTask):
         if self.on_unreadable is None:
             return self.gold is not None
         return self.on_unreadable is OnUnreadable.LOWEST
+
+    def blames_failures(self, completion: str) -> bool:
+        """Whether a completion pays at which the endpoint fails, and at no other."""
+        return completion != self.gold and self.on_unreadable is not OnUnreadable.INFRA_ERROR
+
+    def control(self, completion: str) -> str:
+        """Return another text, which the judge must be able to judge now if it is well."""
+        gold = "" if self.gold is None or completion == self.gold else self.shown(self.gold)
+        return gold[: self.max_characters] or judge_prompts.CONTROL
+
+    def shown(self, completion: str) -> str:
+        """Return what of a completion is judged; empty where there is nothing."""
+        return (read(completion, self.extract, self.tag) or "").strip()
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -154,16 +159,16 @@ class JudgeVerifier:
 
     def prepare(self, task: JudgeTask, completion: str, line: Line) -> Prepared:
         """Ask the judge. Raises EndpointFault, also where no reply can be read."""
-        found = (read(completion, task.extract, task.tag) or "").strip()
+        found = task.shown(completion)
         if not found:
             return self._concluded(task, self._lowest(task, "there is nothing to judge", answered=False), {})
         models = line.describe((task.endpoint,))
         text = found[: task.max_characters]
-        asked = _Judge(task, text, line, blames=task.blames(completion))
+        asked = _Judge(task, completion, text, line)
         try:
             scored = _scored(task, asked, (FLAG, *(("input_cut",) if len(found) > len(text) else ())))
-        except refusing.Blamed as error:
-            scored = self._lowest(task, str(error), flags=(FLAG, REFUSED))
+        except blaming.Blamed as error:
+            scored = self._lowest(task, str(error), flags=(FLAG, error.flag))
         except _NoVerdict as error:
             scored = self._lowest(task, str(error), flags=(FLAG, UNDECIDED))
         return self._concluded(task, scored, {f"model.{name}": model for name, model in models.items()})
@@ -187,11 +192,12 @@ class JudgeVerifier:
 class _Judge:
     """Puts one kind of question after the other about one text, and asks again what cannot be read."""
 
-    def __init__(self, task: JudgeTask, text: str, line: Line, *, blames: bool) -> None:
+    def __init__(self, task: JudgeTask, completion: str, text: str, line: Line) -> None:
+        """`text` is what of the completion is judged."""
         self._task = task
+        self._completion = completion
         self._text = text
         self._line = line
-        self._blames = blames
 
     def ask(self, request: Asking, read_reply: Callable[[str, str], Answer]) -> Answer:
         """Return the first readable answer; `read_reply` is given the nonce.
@@ -199,16 +205,19 @@ class _Judge:
         Raises Blamed and _NoVerdict where that is the text's loss, else EndpointFault.
         """
         endpoint, reason = self._task.endpoint, ""
-        control_nonce = judge_prompts.draw_nonce(judge_prompts.CONTROL)
-        control = request(judge_prompts.CONTROL, control_nonce)
+        blames, control_text = self._task.blames(self._completion), self._task.control(self._completion)
+        failed = self._task.blames_failures(self._completion)
+        control_nonce = judge_prompts.draw_nonce(control_text)
+        control = request(control_text, control_nonce)
         for _ in range(self._task.rereads + 1):
             nonce = judge_prompts.draw_nonce(self._text)
-            reply = refusing.ask(self._line, endpoint, request(self._text, nonce), control)
+            asked = request(self._text, nonce)
+            reply = blaming.ask(self._line, endpoint, asked, control, failed=failed, late=blames)
             try:
                 return read_reply(reply.text, nonce)
             except judge_prompts.Unreadable as error:
                 reason = f"no verdict in {self._task.rereads + 1} replies: {error}"
-        if self._blames and _is_readable(self._line.ask(endpoint, control).text, control_nonce, read_reply):
+        if blames and _is_readable(self._line.probe(endpoint, control).text, control_nonce, read_reply):
             raise _NoVerdict(f"{reason}, though there is one on another text")
         raise EndpointFault(f"{endpoint}: {reason}")
 
@@ -223,8 +232,12 @@ def _is_readable(reply: str, nonce: str, read_reply: Callable[[str, str], object
 
 def _scored(task: JudgeTask, judge: _Judge, flags: tuple[str, ...]) -> Scored:
     if task.kind == "rubric":
-        return Scored(_rubric(task, judge), message="the judge's score is below the threshold", flags=flags)
-    return Scored(_caption(task, judge), message="not all events are covered", flags=flags)
+        terms = _rubric(task, judge)
+        side = "at or above" if terms["passes"] else "below"
+        said = f"the judge's score is {terms['score']:.15g}, {side} the threshold, {task.threshold:.15g}"
+        return Scored(terms, message=said, flags=flags)
+    terms = _caption(task, judge)
+    return Scored(terms, message=f"of the events, a share of {terms['recall']:.6g} is covered", flags=flags)
 
 
 def _rubric(task: JudgeTask, judge: _Judge) -> dict[str, float]:

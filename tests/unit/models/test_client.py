@@ -205,7 +205,7 @@ def test_nobody_there_is_a_fault() -> None:
     """A port that nobody listens on."""
     client = ModelClient({"m": Access(Endpoint(base_url="http://127.0.0.1:1/v1", model="x", retries=1))}, pause_s=0.001)
 
-    with pytest.raises(EndpointFault, match=r"the connection failed \(ConnectError\) at try 2"):
+    with pytest.raises(EndpointFault, match="no connection can be made at try 2"):
         client.line(BUDGET_S).ask("m", HELLO)
     client.close()
 
@@ -371,7 +371,7 @@ def test_a_name_that_cannot_be_one_is_a_fault() -> None:
     endpoint = Endpoint(base_url=f"http://{'a' * 70}.example/v1", model="x", retries=0)
     client = ModelClient({"m": Access(endpoint)})
 
-    with pytest.raises(EndpointFault, match="the connection failed"):
+    with pytest.raises(EndpointFault, match="no connection can be made"):
         client.line(BUDGET_S).ask("m", HELLO)
     client.close()
 

@@ -198,7 +198,7 @@ def test_a_text_that_the_endpoint_refuses_earns_the_lowest_reward(task: dict[str
 
     assert (verdict.outcome, verdict.reward, verdict.flags) == (Outcome.FAILED, 0.0, ("judge", "refused"))
     assert "status 400" in verdict.message
-    assert len(models.asked) == 3
+    assert len(models.asked) == 4
 
 
 def test_the_lowest_reward_minds_negative_weights() -> None:
