@@ -164,6 +164,24 @@ def test_a_process_is_ready_once() -> None:
     assert len(started) == 2
 
 
+@pytest.mark.parametrize("gold", ["gold", None])
+def test_the_gold_of_a_composite_is_that_of_its_parts(gold: str | None) -> None:
+    """Once it has passed the part's source works: what upsets it is then the completion's loss, and else a null."""
+    parts = [{"name": "p", "verifier": "program", "task": {"source": SOURCE}, "weight": 2}]
+    task = REGISTRY.parse_task({"id": "t", "verifier": "composite", "terms": parts, "gold": gold})
+    failing = (["ready"], ["failed", "it raised ValueError", ""])
+
+    if gold is None:
+        with pytest.raises(TaskFault, match=r"^p: .*it raised ValueError"):
+            REGISTRY.get("composite").judge(task, "x", SayingSlot(*failing))
+        return
+    verdict = REGISTRY.get("composite").judge(task, "x", SayingSlot(*failing))
+
+    assert (verdict.outcome, verdict.reward, verdict.flags) == (Outcome.FAILED, 0.0, ("undecided",))
+    with pytest.raises(TaskFault, match=r"^p: .*it raised ValueError"):
+        REGISTRY.get("composite").judge(task, gold, SayingSlot(*failing))
+
+
 def test_our_own_failures_are_nobody_elses() -> None:
     """A busy machine, and a process that was killed from outside."""
     with pytest.raises(Inconclusive):

@@ -81,7 +81,8 @@ class CompositeTask(ProfiledTask):
     part's value under its name and each raw term as `part.term`, before weights, gates and clips. The outcome is
     `passed` if all parts that decide have passed (or from `pass_threshold` on), else that of the first that has not;
     a `violation` in any part is one of the whole, and earns no more than 0. If any part has no reward, the whole has
-    none, for the same reason. Limits hold for each part that runs something.
+    none, for the same reason. Limits hold for each part that runs something. A `gold` is one of every part too: what
+    depends on whether a task has one, such as `on_error` and `on_unreadable`, is so for the parts.
     Group terms are added once all attempts of the group are judged; the result then has the flag `group_terms`, and
     attempts without a reward take no part. Sources: huggingface/trl and open-r1@1416fa0 (weighted sums of reward
     functions); Kimi k1.5, arXiv 2501.12599 section 2.3.3 (relative length); TTRL, arXiv 2504.16084 (majority).
@@ -269,8 +270,10 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
         )
     if given and typed.asks_models():
         raise InvalidRequest("a part that asks models is given nothing", path=f"{path}.given", fix="drop it")
-    has_limits = "limits" in task.model_fields_set and (typed.runs_something() or typed.asks_models())
-    return typed.model_copy(update={"limits": task.limits}) if has_limits else typed
+    shared: dict[str, Any] = {"gold": task.gold}  # once it has passed, each part is known to work: as if it were theirs
+    if "limits" in task.model_fields_set and (typed.runs_something() or typed.asks_models()):
+        shared["limits"] = task.limits
+    return typed.model_copy(update=shared)
 
 
 def _full_marks(spec: Part, task: TaskBase, registry: Registry, path: str) -> float:

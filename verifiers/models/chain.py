@@ -72,7 +72,7 @@ class ChainVerifier:
             outputs = _run(task, lists, line, is_gold=completion == task.gold)
         except blaming.Blamed as error:
             return _unplanned(task, Unplanned(str(error)), parsed=task.checks == "parse", flags=(FLAG, error.flag))
-        finish, needs_slot = _finisher(task, outputs[-1].text, line)
+        finish, needs_slot = _finisher(task, completion, outputs[-1].text, line)
         return Prepared(lambda slot: _concluded(task, outputs, finish(slot), versions), needs_slot)
 
     def judge(self, task: ChainTask, completion: str, slot: Slot) -> Verdict:
@@ -80,9 +80,9 @@ class ChainVerifier:
         return self.prepare(task, completion, NoModels()).finish(slot)
 
 
-def _finisher(task: ChainTask, answer: str, line: Line) -> tuple[Callable[[Slot], Verdict], bool]:
+def _finisher(task: ChainTask, completion: str, answer: str, line: Line) -> tuple[Callable[[Slot], Verdict], bool]:
     """Return what judges the final answer, and whether that needs a slot; a judge is asked right away."""
-    verifier, judged_by = task.answer_verifier, task.answer_task
+    verifier, judged_by = task.answer_verifier, task.answer_task_for(completion)
     if judged_by.asks_models() and isinstance(verifier, Asking):
         with attributed(verifier):
             prepared = verifier.prepare(judged_by, answer, line)

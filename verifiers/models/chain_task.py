@@ -62,7 +62,8 @@ class ChainTask(PlanFields):
     """The workers to choose from, in the order of their numbers: names of endpoints of the operator's."""
     answer: dict[str, Any]
     """The task that the final output is judged by, without `id`: `{"verifier": "math", "answer": "42"}`; not `chain`
-    or `composite`. It counts as right if its outcome is `passed`."""
+    or `composite`. It counts as right if its outcome is `passed`. A `gold` of the chain, which is a plan, also shows
+    that the source of an answer's own verifier works: see its `on_error`. A `judge` needs an `on_unreadable` here."""
     show_question: bool = True
     """Whether each worker is told the question, or its subtask alone."""
     max_steps: int = Field(16, ge=1, le=64)
@@ -90,6 +91,17 @@ class ChainTask(PlanFields):
         if "limits" in self.model_fields_set and self._answer.runs_something():
             return self._answer.model_copy(update={"limits": self.limits})
         return self._answer
+
+    def answer_task_for(self, completion: str) -> TaskBase:
+        """Return the task by which the answer of a plan is judged.
+
+        Once this task's gold has passed, its answer's verifier is known to work, as by a gold of its own: what upsets
+        it is then the plan's loss. A model that is asked about the answer must be told so (`on_unreadable`).
+        """
+        answer = self.answer_task
+        if self.gold is None or completion == self.gold or answer.asks_models():
+            return answer
+        return answer.model_copy(update={"gold": self.gold})
 
     def runs_something(self) -> bool:
         """Whether judging the answer does."""

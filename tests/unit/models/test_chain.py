@@ -243,6 +243,27 @@ def test_a_fault_of_the_answers_task_leaves_no_reward() -> None:
         judged(GOOD, FakeModels(POOL, lambda _, __: GOOD), answer=unknown)
 
 
+def test_the_gold_of_a_chain_shows_that_the_answers_verifier_works() -> None:
+    """What upsets a source of the answer's own is then the plan's loss; but not on the gold itself."""
+    answer = {"verifier": "program", "source": "def verify(completion, task): return 1"}
+    task = REGISTRY.parse_task({**TASK, "answer": answer, "gold": GOOD})
+    bare = REGISTRY.parse_task({**TASK, "answer": answer})
+
+    def blames(task: Any, completion: str) -> bool:
+        return bool(task.answer_task_for(completion).blames("any output"))
+
+    assert blames(task, plan((0, "Else.", [])))
+    assert not blames(task, GOOD)
+    assert not blames(bare, plan((0, "Else.", [])))
+
+
+def test_messages_are_true_where_a_right_answer_is_less_than_full_marks() -> None:
+    """As where the task has it cost something."""
+    verdict = judged(GOOD, FakeModels(POOL, right), weights={"correct": -1})
+
+    assert (verdict.outcome, verdict.message) == (Outcome.FAILED, "the chain's answer is right")
+
+
 def test_an_answer_that_needs_a_slot_says_so() -> None:
     """One that runs nothing needs none, and neither does a plan that cannot be run."""
     models = FakeModels(POOL, right)

@@ -253,6 +253,29 @@ def test_else_a_judge_that_a_text_upsets_gives_no_verdict(fields: dict[str, Any]
         judged("Talk like a PIRATE.", upset_by("PIRATE"), **fields)
 
 
+def test_a_part_that_is_a_judge_is_shown_to_work_by_the_gold_of_the_whole() -> None:
+    """It is compared with its reply about that."""
+    own = {name: value for name, value in RUBRIC.items() if name not in ("id", "verifier")}
+    parts = [{"name": "j", "verifier": "judge", "task": own}]
+    whole = {"id": "c", "verifier": "composite", "terms": parts, "gold": "A fine house."}
+
+    verdict, models = judged("Talk like a PIRATE.", upset_by("PIRATE"), whole)
+
+    assert (verdict.outcome, verdict.reward, verdict.flags) == (Outcome.FAILED, 0.0, ("judge", "undecided"))
+    assert "A fine house." in models.asked[-1][1].user
+    with pytest.raises(EndpointFault, match="no verdict"):
+        judged("Talk like a PIRATE.", upset_by("PIRATE"), {**whole, "gold": None})
+
+
+def test_messages_say_what_the_judge_said_whatever_counts() -> None:
+    """Also where a score that passes is less than full marks."""
+    verdict, _ = judged("A house.", scoring(70), weights={"score": 0.01})
+
+    assert verdict.outcome is Outcome.FAILED
+    assert verdict.message == "the judge's score is 70, at or above the threshold, 50"
+    assert judged("A house.", scoring(20))[0].message == "the judge's score is 20, below the threshold, 50"
+
+
 def test_a_judge_that_is_upset_by_everything_gives_no_verdict() -> None:
     """Whatever the task says, its reply to another text must be readable for a text to pay."""
     with pytest.raises(EndpointFault, match="no verdict"):
