@@ -1,8 +1,12 @@
 """Which modules are here: what a task requires must be, before its attempts may be judged."""
 
+import importlib.metadata
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any  # Any: a document that is not typed yet
+
+from assay.sandboxes.interface import Slot
 
 
 def missing_modules(names: Iterable[str]) -> list[str]:
@@ -21,6 +25,24 @@ def document_including(document: Mapping[str, Any], modules: Iterable[str]) -> M
     if not isinstance(required, (list, tuple)):
         return document
     return {**document, "requires": [*including(required, modules)]}
+
+
+def versions_in(slot: Slot, distributions: Iterable[str]) -> dict[str, str]:
+    """Return the versions of those distributions that attempts in the slot find, for the `versions` of results.
+
+    Of a container's image only its digest is known here, which stands there anyway.
+    """
+    if slot.origin:
+        return {}
+    return {name: version for name in distributions if (version := _version(name)) is not None}
+
+
+@cache
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _is_here(package: str) -> bool:

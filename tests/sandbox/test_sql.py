@@ -1,6 +1,8 @@
 """Queries in jails: what is refused, what is bounded, what is remembered, what a candidate's process holds."""
 
+import importlib.metadata
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,6 +138,17 @@ def test_explain_is_no_query_and_pragmas_that_tell_are(judge: Judge, dialect: st
         assert (verdict.outcome, verdict.message) == (Outcome.RUNTIME_ERROR, "not a query: EXPLAIN")
 
     assert judge("PRAGMA table_info('crew')", dialect=dialect).terms["execution"] == 1.0
+
+
+def test_results_name_the_version_of_the_engine(judge: Judge) -> None:
+    """That of the process, as the gold's own told it; attempts without an answer too."""
+    versions = {dialect: judge(RIGHT, dialect=dialect).versions for dialect in ("sqlite", "duckdb")}
+
+    assert versions == {
+        "sqlite": {"sqlite": sqlite3.sqlite_version},
+        "duckdb": {"duckdb": importlib.metadata.version("duckdb")},
+    }
+    assert judge("-- nothing").versions == versions["sqlite"]
 
 
 PIVOTS = (

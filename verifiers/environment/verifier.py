@@ -14,7 +14,7 @@ from assay.verifiers.environment.task import EnvironmentTask, Player
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.program.asking import ask
 from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
-from assay.verifiers.requirements import missing_modules
+from assay.verifiers.requirements import missing_modules, versions_in
 from assay.verifiers.rules.rule import Scored, Term, conclude
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, Mark, Trace, clip
 from assay.verifiers.split.assembly import Sources
@@ -76,7 +76,12 @@ class EnvironmentVerifier:
         if played.failure and not task.blames(completion):
             raise TaskFault(f"the episode could not be judged: {played.failure}")
         verdict = conclude(task, self.terms(task), self._scored(task, played))
-        left = {"stdout": clip(played.trace.stdout), "stderr": clip(played.trace.stderr), "usage": played.trace.usage}
+        left = {
+            "stdout": clip(played.trace.stdout),
+            "stderr": clip(played.trace.stderr),
+            "usage": played.trace.usage,
+            "versions": versions_in(slot, task.requires),
+        }
         if played.end is not None:
             left = {**left, "outcome": played.end[0], "message": played.end[1][:MESSAGE_CHARACTERS]}
         return verdict.model_copy(update=left)

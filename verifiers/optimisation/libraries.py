@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -67,6 +68,12 @@ def preload(libraries: Iterable[Library]) -> None:
         if not missing_modules((library.package,)):
             for module in library.modules:
                 importlib.import_module(module)
+
+
+def named_in(program: str) -> tuple[str, ...]:
+    """Return the distributions whose packages a program's text names, each once."""
+    words = frozenset(re.findall(r"\w+", program))
+    return tuple(dict.fromkeys(one.distribution for one in LIBRARIES if one.package in words))
 
 
 def found_here() -> dict[str, str | None]:

@@ -6,10 +6,12 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.optimisation import objective
+from assay.verifiers.optimisation.libraries import named_in
 from assay.verifiers.optimisation.programs import Ask, Call, Ran, run_program
 from assay.verifiers.optimisation.sections import find_program, is_in_order
 from assay.verifiers.optimisation.solver_task import SolverTask
 from assay.verifiers.optimisation.watching import FEASIBLE, NONE, OPTIMAL
+from assay.verifiers.requirements import versions_in
 from assay.verifiers.rules.rule import Scored, Term, conclude
 from assay.verifiers.rules.sirl_layout import deduct
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, clip
@@ -48,7 +50,8 @@ class SolverVerifier:
             return conclude(task, self.terms(task), nothing)
         returned = task.returned_by if task.objective == "returned" else ""
         ask = Ask(task.limits, task.solver_call != "ignored", returned, task.forbid)
-        return self._conclude(task, completion, run_program(slot, code, ask))
+        verdict = self._conclude(task, completion, run_program(slot, code, ask))
+        return verdict.model_copy(update={"versions": versions_in(slot, named_in(code))})
 
     def _conclude(self, task: SolverTask, completion: str, ran: Ran) -> Verdict:
         terms = self._terms(task, completion, ran)

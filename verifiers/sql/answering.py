@@ -25,8 +25,11 @@ def answer(kind: str, content: object) -> bytes:
     return bytes(msgpack.packb([kind, kept], unicode_errors="surrogatepass"))
 
 
-def answer_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], caps: Caps) -> bytes:
-    """Return the answer that holds all rows, or that there are too many of them, or too many bytes."""
+def answer_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], caps: Caps, engine: str) -> bytes:
+    """Return the answer that holds all rows, or that there are too many of them, or too many bytes.
+
+    `engine` is the version of what found them.
+    """
     packed = bytearray()
     count = 0
     names = msgpack.packb(list(columns), unicode_errors=_ENCODING)
@@ -38,5 +41,6 @@ def answer_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], caps: Cap
         if len(names) + len(packed) > caps.size_bytes:
             return answer(LARGE, f"more than {caps.size_bytes} bytes of rows (max_result_bytes)")
     packer = msgpack.Packer()
-    head = packer.pack_array_header(3) + packer.pack(ROWS) + names + packer.pack_array_header(count)
+    head = packer.pack_array_header(4) + packer.pack(ROWS) + packer.pack(engine) + names
+    head += packer.pack_array_header(count)
     return bytes(head + packed)

@@ -175,10 +175,12 @@ def _run(question: Question, sql: str, image_fd: int) -> bytes:
 
 
 def _answer_query(statement: Any, caps: Caps) -> bytes:
+    import duckdb  # see above
+
     connection = _engine()
     connection.execute(statement)
     columns = [described[0] for described in connection.description]
-    return answering.answer_rows(columns, _rows(connection), caps)
+    return answering.answer_rows(columns, _rows(connection), caps, str(duckdb.__version__))
 
 
 def _kind(statement: Any) -> str:

@@ -39,6 +39,8 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    engine: str = ""
+    """The version of what found them, as that says itself."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ def unpack_answer(said: bytes, caps: Caps) -> tuple[str, Any]:
     except (ValueError, TypeError, RecursionError) as error:
         raise BadAnswer("unreadable") from error
     match kind, content:
-        case "rows", [list(columns), list(rows)]:
-            return ROWS, _table(columns, rows, caps)
+        case "rows", [str(engine), list(columns), list(rows)]:
+            return ROWS, _table(engine, columns, rows, caps)
         case "built", [bytes(image)]:
             return BUILT, image
         case (("error" | "refused" | "large" | "memory" | "missing"), [str(message)]):
@@ -103,14 +105,14 @@ def unpack_answer(said: bytes, caps: Caps) -> tuple[str, Any]:
     raise BadAnswer("unknown kind")
 
 
-def _table(columns: list[Any], rows: list[Any], caps: Caps) -> Table:
+def _table(engine: str, columns: list[Any], rows: list[Any], caps: Caps) -> Table:
     if len(rows) > caps.rows or not all(isinstance(name, str) for name in columns):
         raise BadAnswer("bad columns, or too many rows")
     width, known = len(columns), frozenset({type(None), bool, int, float, str, bytes, Typed})
     for row in rows:
         if type(row) is not list or len(row) != width or not known.issuperset(map(type, row)):
             raise BadAnswer("a bad row")
-    return Table(tuple(columns), tuple(map(tuple, rows)))
+    return Table(tuple(columns), tuple(map(tuple, rows)), engine)
 
 
 def _pack(value: object) -> object:

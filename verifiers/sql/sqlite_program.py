@@ -96,7 +96,7 @@ def _run(image: bytes | mmap.mmap, question: Question) -> bytes:
         if cursor.description is None:
             return answering.answer(ERROR, "the statement gives no rows")
         columns = [described[0] for described in cursor.description]
-        return answering.answer_rows(columns, _rows(cursor), question.caps)
+        return answering.answer_rows(columns, _rows(cursor), question.caps, sqlite3.sqlite_version)
     except MemoryError:
         return answering.answer(MEMORY, "out of memory")
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, RecursionError) as error:

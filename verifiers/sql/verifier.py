@@ -68,7 +68,7 @@ class SqlVerifier:
         answered = judged.outcome is not Outcome.NO_ANSWER
         scored = Scored(_terms(task, judged), answered, judged.message)
         verdict = conclude(task, self.terms(task), scored)
-        changed: dict[str, object] = {"usage": judged.usage}
+        changed: dict[str, object] = {"usage": judged.usage, "versions": {task.dialect: gold.engine}}
         if judged.outcome is not None:
             changed |= {"outcome": judged.outcome, "message": judged.message}
         return verdict.model_copy(update=changed)
