@@ -30,6 +30,11 @@ class Progress:
             self._drawn_at = now
             self._draw(note, now)
 
+    def remark(self, text: str) -> None:
+        """Say something beside the count, on a line of its own."""
+        self._stream.write(f"\r{text}\x1b[K\n" if self._is_terminal else f"{text}\n")
+        self._draw("", self._clock())
+
     def finish(self, note: str = "") -> None:
         """Show the last state and end the line."""
         self._draw(note, self._clock())

@@ -75,8 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise InvalidRequest("there are no attempts", path=str(arguments.attempts or arguments.tasks), fix="add some")
     options = _options(arguments)
     tally = Tally()
-    with _results(batch, options, settings, service) as results, _output(arguments.output) as out:
-        _write(in_input_order(_counted(results, tally, len(batch.attempts))), out)
+    progress = Progress(len(batch.attempts), sys.stderr)
+    with _results(batch, options, settings, service, progress) as results, _output(arguments.output) as out:
+        _write(in_input_order(_counted(results, tally, progress)), out)
     report = sys.stdout if arguments.output else sys.stderr
     print(*tally.lines(), sep="\n", file=report)
     return exit_status(tally)
@@ -97,7 +98,7 @@ def exit_status(tally: Tally) -> Exit:
 
 @contextmanager
 def _results(
-    batch: Batch, options: BatchOptions, settings: Settings, service: _Service | None
+    batch: Batch, options: BatchOptions, settings: Settings, service: _Service | None, progress: Progress
 ) -> Iterator[Iterator[Result]]:
     if service is None:
         registry = builtin_registry(settings.databases)
@@ -115,7 +116,7 @@ def _results(
             raise
         finished = False
         try:
-            yield client.iter_results(accepted.batch_id)
+            yield client.iter_results(accepted, on_waiting=lambda text: progress.remark(f"assay: waiting: {text}"))
             finished = True
         finally:
             if not finished:
@@ -145,8 +146,7 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _counted(results: Iterator[Result], tally: Tally, total: int) -> Iterator[Result]:
-    progress = Progress(total, sys.stderr)
+def _counted(results: Iterator[Result], tally: Tally, progress: Progress) -> Iterator[Result]:
     for result in results:
         tally.add(result)
         progress.advance(tally.note)

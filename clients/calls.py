@@ -19,6 +19,7 @@ from assay.errors import (
     ServiceUnavailable,
     TooLarge,
     Unauthorized,
+    plain,
 )
 from assay.schema import Attempt, BatchOptions, Result, TaskBase
 
@@ -27,6 +28,7 @@ AttemptLike = Mapping[str, Any] | Attempt
 OptionsLike = BatchOptions | Mapping[str, Any]
 
 _COMPRESS_FROM_BYTES = 64_000
+_OTHER_ANSWER = "the service answered something else than its API promises"
 _REFUSALS: Mapping[int, type[RequestError]] = {
     401: Unauthorized,
     404: NotFound,
@@ -78,6 +80,19 @@ class GroupStatus(Answer):
     mean_reward: float | None = None
 
 
+class Lack(Answer):
+    """What attempts of a batch wait for that no live worker offers."""
+
+    modules: tuple[str, ...] = ()
+    """Modules that their tasks require; none if there is no worker at all."""
+    detail: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        """Say what is lacking, and what to do about it."""
+        return f"{self.detail} ({self.fix})" if self.fix else self.detail
+
+
 class BatchStatus(Answer):
     """How far a batch is."""
 
@@ -89,6 +104,8 @@ class BatchStatus(Answer):
     scored: int = 0
     """Results with a reward."""
     mean_reward: float | None = None
+    waiting_for: tuple[Lack, ...] = ()
+    """Empty where workers are there for every attempt, however busy they are."""
     groups: Mapping[str, GroupStatus] = {}
 
 
@@ -203,9 +220,10 @@ def _parse(model: type[Model], body: bytes) -> Model:
         return model.model_validate(json.loads(body))  # pydantic's own reader refuses escaped lone surrogates
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise ServiceUnavailable(f"the answer is not a {model.__name__}: {first['msg']} at {first['loc']}") from error
+        where = ".".join(map(str, first["loc"]))
+        raise ServiceUnavailable(f"{_OTHER_ANSWER}: {plain(first['msg'])} at {where}") from error
     except ValueError as error:
-        raise ServiceUnavailable(f"the answer is not a {model.__name__}: {error}") from error
+        raise ServiceUnavailable(f"{_OTHER_ANSWER}: {error}") from error
 
 
 def _read_scored(body: bytes) -> list[Result]:

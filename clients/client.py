@@ -9,7 +9,7 @@ import httpx
 
 from assay.clients import calls
 from assay.clients.calls import Accepted, AttemptLike, Batch, BatchStatus, Call, OptionsLike, Read, Task, VerifierInfo
-from assay.clients.following import Following
+from assay.clients.following import Following, Quiet, Tell, listening
 from assay.clients.retries import Outage, RetryPolicy, Tries
 from assay.schema import Result
 
@@ -73,21 +73,32 @@ class Client:
         """Return how far a batch is."""
         return self._send(calls.status(batch))
 
-    def iter_results(self, batch: Batch, *, after: int = 0) -> Iterator[Result]:
-        """Yield a batch's results as they finish, each once, across cut connections; `after` skips some."""
+    def iter_results(self, batch: Batch, *, after: int = 0, on_waiting: Tell | None = None) -> Iterator[Result]:
+        """Yield a batch's results as they finish, each once, across cut connections; `after` skips some.
+
+        What attempts wait for that no worker offers is handed to `on_waiting` in a sentence, each thing once; without
+        it, it is logged as a warning.
+        """
+        quiet = Quiet(batch, on_waiting)
         following = Following(after)
         tries = Tries(self._retry)
         while True:
+            problem = ""
             try:
                 for result in self._stream(batch, following, tries):
                     tries.succeed()
                     yield result
                 problem = "the stream ended before the batch was complete"
+            except httpx.ReadTimeout:
+                tries.succeed()  # a quiet batch is no fault; if its service hangs, the next call tells
             except httpx.TransportError as error:
                 problem = self._outage.begin(error)
-            if following.is_complete(self.status(batch).total):
+            status = self.status(batch)
+            if following.is_complete(status.total):
                 return
-            self._sleep(tries.after_error(problem))
+            quiet.look(status)
+            if problem:
+                self._sleep(tries.after_error(problem))
 
     def wait(self, batch: Batch) -> list[Result]:
         """Return all results of a batch in input order, once it is complete."""
@@ -132,7 +143,8 @@ class Client:
         return self._send(calls.verifiers())
 
     def _stream(self, batch: Batch, following: Following, tries: Tries) -> Iterator[Result]:
-        response = self._http.send(self._request(calls.results(batch, following.after)), stream=True)
+        request = self._request(calls.results(batch, following.after), listening(self._http.timeout))
+        response = self._http.send(request, stream=True)
         try:
             if not response.is_success:
                 self._sleep(tries.after_answer(response.status_code, response.headers, response.read()))
@@ -152,13 +164,18 @@ class Client:
             except httpx.TransportError as error:
                 pause_s = tries.after_error(self._outage.begin(error))
             else:
-                self._outage.end()
+                self._outage.hear(response.status_code, response.content)
                 if response.is_success:
                     return call.read(response.content)
                 pause_s = tries.after_answer(response.status_code, response.headers, response.content)
             self._sleep(pause_s)
 
-    def _request(self, call: Call[Read]) -> httpx.Request:
+    def _request(self, call: Call[Read], timeout: httpx.Timeout | None = None) -> httpx.Request:
         return self._http.build_request(
-            call.method, call.path, params=dict(call.params), headers=dict(call.headers), content=call.body
+            call.method,
+            call.path,
+            params=dict(call.params),
+            headers=dict(call.headers),
+            content=call.body,
+            timeout=timeout or self._http.timeout,
         )

@@ -12,7 +12,9 @@ from assay.errors import AssayError, ServiceUnavailable
 
 log = logging.getLogger(__name__)
 
-_RETRIED_STATUSES = frozenset({429, 502, 503, 504})
+_OUT_OF_ORDER = frozenset({502, 503, 504})
+_RETRIED_STATUSES = _OUT_OF_ORDER | {429}
+_MOST_TOLD = 100  # texts: a service that counts in them must not fill a log
 _LONGEST_RETRY_AFTER_S = 60.0
 
 
@@ -35,24 +37,38 @@ class RetryPolicy:
 
 
 class Outage:
-    """Warns once when a service cannot be reached, and again only after it has answered meanwhile."""
+    """Warns once when a service cannot be reached, and again only after it has answered meanwhile.
+
+    Answers that only ask for another try are told too, each text once: somebody waits for what they say.
+    """
 
     def __init__(self, url: str, patience_s: float) -> None:
         self._url = url
         self._patience_s = patience_s
         self._is_known = False
+        self._told: set[str] = set()
 
     def begin(self, error: Exception) -> str:
         """The service could not be reached; say where and why in one line."""
-        reason = f"{type(error).__name__}: {error}"
-        if not self._is_known and self._patience_s > 0:
-            log.warning("cannot reach %s: %s; trying for %g s", self._url, reason, self._patience_s)
+        reason = str(error) or type(error).__name__  # httpx has no text for some
+        if not self._is_known:
+            self._warn(f"cannot reach {self._url}: {reason}")
         self._is_known = True
         return f"{self._url}: {reason}"
 
-    def end(self) -> None:
+    def hear(self, status: int, body: bytes) -> None:
         """The service has answered."""
         self._is_known = False
+        if status not in _OUT_OF_ORDER:
+            return
+        reason = str(refusal(status, body, None))
+        if reason not in self._told and len(self._told) < _MOST_TOLD:
+            self._told.add(reason)
+            self._warn(f"{self._url}: {reason}")
+
+    def _warn(self, text: str) -> None:
+        if self._patience_s > 0:
+            log.warning("%s; trying for %g s", text, self._patience_s)
 
 
 class Tries:

@@ -1,32 +1,25 @@
-"""Batches in Redis: accepted in one transaction, reported on, cancelled."""
+"""Batches in Redis: accepted in one transaction, and brought forward when they are late."""
 
 import json
 import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import msgpack
-
-from assay.errors import InvalidRequest, NotFound, QueueFull, TooLarge
-from assay.outcomes import Outcome
+from assay.errors import InvalidRequest, QueueFull, TooLarge
 from assay.service import keys
 from assay.service.chunks import Entry, Member, Terms, choose_size, cut, interleave, pack
 from assay.service.connection import Connection, Pipeline
-from assay.service.damage import lost_members, read_all
 from assay.service.draft import NewBatch
 from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
-from assay.service.recording import Offer, offer, read_answers, to_line, unjudged
-from assay.service.second_pass import SecondPass, ripe_groups
 from assay.service.tasks import TaskStore
 
 log = logging.getLogger(__name__)
 
 _MARKER_TTL_S = 600  # how long a retry of the very same transaction is recognised
-_PER_ROUND_TRIP = 200
 _LONGEST_WAIT_S = 60
 
 
@@ -58,7 +51,6 @@ class Batches:
         self._private_redis = private_redis
         self.queue = ChunkQueue(connection)
         self.tasks = TaskStore(connection)
-        self.second_pass = SecondPass(connection)
         self._admitting = threading.Lock()  # so that the check against the limit and the transaction are one step here
 
     def accept(self, batch: NewBatch, idempotency: Idempotency | None = None, *, interactive: bool = False) -> Accepted:
@@ -96,46 +88,6 @@ class Batches:
 
         with self._admitting:
             self._connection.guarded(marker, build)
-
-    def cancel(self, batch_id: str, chosen: Callable[[Entry], bool] | None = None) -> int:
-        """Cancel all (or the chosen) attempts that have no result yet. Returns how many. Raises NotFound."""
-        if not self._connection.ask("EXISTS", keys.batch(batch_id)):
-            raise NotFound(f"no batch {batch_id!r} is unfinished", fix="check the id")
-        if chosen is None:  # said first: the last cancellation finishes the batch, which then is soon in the archive
-            self._connection.ask("HSET", keys.batch(batch_id), "cancelled", 1)
-        chunk_ids = [name.decode() for name in self._connection.ask("SMEMBERS", keys.chunks(batch_id))]
-        count, is_damaged = 0, False
-        for start in range(0, len(chunk_ids), _PER_ROUND_TRIP):
-            part = chunk_ids[start : start + _PER_ROUND_TRIP]
-            members, found_damage = read_all(self._connection.ask("MGET", *map(keys.chunk, part)))
-            is_damaged |= found_damage
-            count += self.cancel_members([m for m in members if chosen is None or chosen(m.entry)])
-        if is_damaged:
-            lost = lost_members(self._connection, batch_id)
-            count += self.cancel_members([m for m in lost if chosen is None or chosen(m.entry)])
-        if chosen is None:
-            pipeline = self._connection.pipeline(atomic=True)
-            self.queue.discard(pipeline, chunk_ids)
-            pipeline.delete(keys.chunks(batch_id))
-            self._connection.run(pipeline)
-        log.info("batch_cancelled batch_id=%s attempts=%d", batch_id, count)
-        return count
-
-    def cancel_members(self, members: Sequence[Member]) -> int:
-        """Record `cancelled` for those without a result and have the workers kill them. Returns how many."""
-        count = 0
-        for start in range(0, len(members), _PER_ROUND_TRIP):
-            part = members[start : start + _PER_ROUND_TRIP]
-            pipeline = self._connection.pipeline()
-            steps = offer(pipeline, map(_cancellation, part))
-            for batch_id, indexes in _by_batch(part).items():
-                pipeline.publish(keys.CANCEL_CHANNEL, msgpack.packb([batch_id, indexes]))
-            pipeline.publish(keys.PROGRESS_CHANNEL, msgpack.packb(list(_by_batch(part))))
-            answers = read_answers(self._connection.run(pipeline)[:steps])
-            count += sum(answer.is_taken for answer in answers)
-            for batch_id, group in ripe_groups(part, answers):
-                self.second_pass.complete(batch_id, group)
-        return count
 
     def late(self) -> list[str]:
         """Return unfinished batches whose deadline has passed, each once, and have their chunks brought forward."""
@@ -271,10 +223,6 @@ def _describe(pipeline: Pipeline, batch_id: str, batch: NewBatch, filing: _Filin
         pipeline.sadd(keys.RUNNING, batch_id)
 
 
-def _cancellation(member: Member) -> Offer:
-    return Offer(member, to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")))
-
-
 def _ids(members: Iterable[Member]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(member.terms.batch_id for member in members))
 
@@ -288,13 +236,6 @@ def _count_groups(pipeline: Pipeline, batch_id: str, entries: Iterable[Entry]) -
         name = json.dumps(group)
         fields[f"n{name}"] = fields[f"l{name}"] = count
     pipeline.hset(keys.groups(batch_id), mapping=fields)  # type: ignore[arg-type]  # dicts are invariant
-
-
-def _by_batch(members: Iterable[Member]) -> Mapping[str, list[int]]:
-    chosen: dict[str, list[int]] = {}
-    for member in members:
-        chosen.setdefault(member.terms.batch_id, []).append(member.entry.index)
-    return chosen
 
 
 def _same_again(value: bytes, body: str) -> Accepted:

@@ -114,4 +114,4 @@ def translated() -> Iterator[None]:
     try:
         yield
     except RedisError as error:
-        raise ServiceUnavailable(f"Redis: {type(error).__name__}: {error}") from error
+        raise ServiceUnavailable(f"Redis: {str(error) or type(error).__name__}") from error

@@ -68,6 +68,10 @@ class Feeder:
         """Return the chunks leased to this worker."""
         return list(self._held.values())
 
+    def lacking(self) -> tuple[str, ...]:
+        """Return the modules that known lanes require and that are not here."""
+        return tuple(sorted(name for name, is_here in self._known_modules.copy().items() if not is_here))
+
     def forget(self, claim: Claim) -> None:
         """Stop holding a chunk that is finished."""
         self._held.pop(claim.chunk_id, None)
@@ -174,8 +178,11 @@ class Feeder:
     def _usable_lanes(self) -> list[Lane]:
         if time.monotonic() - self._lanes_read > _LOOK_AGAIN_S:
             self._lanes_read = time.monotonic()
-            self._lanes = [lane for lane in self._queue.lanes() if all(map(self._has_module, lane.requires))]
+            self._lanes = [lane for lane in self._queue.lanes() if self._serves(lane)]
         return self._lanes
+
+    def _serves(self, lane: Lane) -> bool:
+        return all([self._has_module(name) for name in lane.requires])  # each is looked for: what is lacking is told
 
     def _has_module(self, name: str) -> bool:
         if name not in self._known_modules:

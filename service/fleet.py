@@ -24,6 +24,8 @@ class WorkerInfo:
     pid: int
     slots: int
     verifiers: tuple[str, ...]
+    lacks: tuple[str, ...] = ()
+    """Modules that some tasks require and it does not have, as far as it has seen."""
 
 
 class Fleet:
@@ -80,5 +82,6 @@ def _alive(rows: Mapping[bytes, bytes]) -> Sequence[WorkerInfo]:
     workers = []
     for row in map(json.loads, rows.values()):
         if time.time() - row.pop("seen") < ALIVE_S:
-            workers.append(WorkerInfo(**{**row, "verifiers": tuple(row["verifiers"])}))
+            listed = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
+            workers.append(WorkerInfo(**{**row, **listed}))
     return workers

@@ -18,7 +18,7 @@ from rq.serializers import JSONSerializer
 
 from assay.canonical import content_hash
 from assay.errors import InfraFault
-from assay.service import keys, scripts
+from assay.service import keys, queue_scripts
 from assay.service.connection import Connection, Pipeline
 
 LEASE_S = 15
@@ -90,7 +90,7 @@ class ChunkQueue:
         return list(chunks)
 
     def lanes(self) -> list[Lane]:
-        """Return every lane ever used, in the order in which they are served."""
+        """Return every lane that is known, in the order in which they are served."""
         rows: Mapping[bytes, bytes] = self._connection.ask("HGETALL", keys.LANES)
         return sorted(map(_unpack_lane, rows.values()), key=lambda lane: lane.rank)
 
@@ -100,7 +100,7 @@ class ChunkQueue:
             return None
         names = [self._queue(lane).key for lane in lanes] + [self._registry(lane).key for lane in lanes]
         arguments = (worker, LEASE_S, _now(), _JOB_PREFIX, keys.chunk(""))
-        taken = self._connection.ask("EVAL", scripts.CLAIM, len(names), *names, *arguments)
+        taken = self._connection.ask("EVAL", queue_scripts.CLAIM, len(names), *names, *arguments)
         if taken is None:
             return None
         position, chunk_id, deliveries, blob = taken
@@ -111,8 +111,8 @@ class ChunkQueue:
         until = time.time() + LEASE_S
         pipeline = self._connection.pipeline()
         for claim in claims:
-            pipeline.zadd(self._registry(claim.lane).key, {f"{claim.chunk_id}:{worker}": until}, xx=True)
-            pipeline.hset(_JOB_PREFIX + claim.chunk_id, "last_heartbeat", _now())
+            names = (self._registry(claim.lane).key, _JOB_PREFIX + claim.chunk_id)
+            pipeline.eval(queue_scripts.EXTEND, len(names), *names, f"{claim.chunk_id}:{worker}", until, _now())
         self._connection.run(pipeline)
 
     def finish(self, pipeline: Pipeline, worker: str, claim: Claim, batch_ids: Iterable[str]) -> None:
@@ -142,14 +142,32 @@ class ChunkQueue:
         names = [self._queue(lane).key for lane in (target, *self.lanes())]
         pipeline = self._connection.pipeline(atomic=True)
         pipeline.hset(keys.LANES, target.name, _pack_lane(target))
-        pipeline.eval(scripts.EXPEDITE, len(names), *names, *chunk_ids)
+        pipeline.eval(queue_scripts.EXPEDITE, len(names), *names, *chunk_ids)
         pipeline.publish(keys.WORK_CHANNEL, target.name)
         self._connection.run(pipeline)
 
-    def discard(self, pipeline: Pipeline, chunk_ids: Iterable[str]) -> None:
-        """Add to `pipeline` what drops the payload of chunks; whoever claims one later finds nothing."""
-        for chunk_id in chunk_ids:
-            pipeline.delete(_JOB_PREFIX + chunk_id, keys.chunk(chunk_id))
+    def withdraw(self, chunk_ids: Sequence[str]) -> None:
+        """Take chunks out of their lanes and drop what is kept of them; whoever has claimed one may still finish it."""
+        if chunk_ids:
+            names = [self._queue(lane).key for lane in self.lanes()]
+            self._connection.ask(
+                "EVAL", queue_scripts.WITHDRAW, len(names), *names, _JOB_PREFIX, keys.chunk(""), *chunk_ids
+            )
+
+    def waiting(self, lanes: Sequence[Lane]) -> list[list[str]]:
+        """Return the ids of the chunks that wait in each of these lanes."""
+        pipeline = self._connection.pipeline()
+        for lane in lanes:
+            pipeline.lrange(self._queue(lane).key, 0, -1)
+        return [[name.decode() for name in names] for names in self._connection.run(pipeline)]
+
+    def retire_lanes(self) -> int:
+        """Forget lanes of special needs in which nothing waits or runs: callers could make any number of them."""
+        lanes = [lane for lane in self.lanes() if lane.requires]
+        names = [name for lane in lanes for name in (self._queue(lane).key, self._registry(lane).key)]
+        names += [self._failed(lane).key for lane in lanes]
+        arguments = (keys.LANES, Queue.redis_queues_keys, *(lane.name for lane in lanes))
+        return int(self._connection.ask("EVAL", queue_scripts.RETIRE, len(names), *names, *arguments)) if lanes else 0
 
     def depths(self) -> Mapping[str, int]:
         """Return the number of waiting chunks per lane."""
@@ -160,15 +178,17 @@ class ChunkQueue:
         return dict(zip((lane.name for lane in lanes), self._connection.run(pipeline), strict=True))
 
     def _requeue(self, lane: Lane, *which: str) -> int:
-        failed = FailedJobRegistry(lane.name, connection=self._connection.client, serializer=JSONSerializer)
-        names = (self._queue(lane).key, self._registry(lane).key, failed.key)
-        return int(self._connection.ask("EVAL", scripts.REQUEUE, len(names), *names, _JOB_PREFIX, *which))
+        names = (self._queue(lane).key, self._registry(lane).key, self._failed(lane).key)
+        return int(self._connection.ask("EVAL", queue_scripts.REQUEUE, len(names), *names, _JOB_PREFIX, *which))
 
     def _queue(self, lane: Lane) -> Queue:
         return Queue(lane.name, connection=self._connection.client, serializer=JSONSerializer)
 
     def _registry(self, lane: Lane) -> StartedJobRegistry:
         return StartedJobRegistry(lane.name, connection=self._connection.client, serializer=JSONSerializer)
+
+    def _failed(self, lane: Lane) -> FailedJobRegistry:
+        return FailedJobRegistry(lane.name, connection=self._connection.client, serializer=JSONSerializer)
 
 
 def _pack_lane(lane: Lane) -> str:

@@ -24,7 +24,10 @@ class Results:
         self._archive = archive
 
     def status(self, batch_id: str) -> Mapping[str, Any]:
-        """Return state, progress, counts by outcome and sums per group. Raises NotFound."""
+        """Return state, progress, counts by outcome and sums per group. Raises NotFound.
+
+        What it waits for is for others to say, who know the workers.
+        """
         self._check_id(batch_id)
         meta, groups = self._describe(batch_id)
         if b"total" in meta:
@@ -173,6 +176,7 @@ def _status(batch_id: str, meta: Mapping[bytes, bytes], groups: Mapping[bytes, b
         "done": done,
         "progress": round(done / total, 6),
         "withheld": int(meta.get(b"withheld", 0)),
+        "waiting_for": [],
         "outcomes": {name: count for name, count in counts.items() if count},
         "scored": scored,
         "mean_reward": float(meta[b"sum"]) / scored if scored else None,

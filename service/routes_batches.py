@@ -86,16 +86,20 @@ class _BatchRoutes:
     async def _score_once(self, batch: NewBatch, idempotency: Idempotency) -> list[bytes]:
         """Return the lines of a kept batch: a call that is sent again waits for what the first one started."""
         accepted = await asyncio.to_thread(self._parts.batches.accept, batch, idempotency, interactive=True)
-        reader = await asyncio.to_thread(self._parts.results.read, accepted.batch_id, 0)
-        pages = _pages(self._parts, accepted.batch_id, reader, follow=True, gather_s=0.0)
+        return await self._parts.shortages.unless_unserved(batch.entries, self._all_lines(accepted.batch_id))
+
+    async def _all_lines(self, batch_id: str) -> list[bytes]:
+        """Wait for all lines of a batch; return them in input order."""
+        reader = await asyncio.to_thread(self._parts.results.read, batch_id, 0)
+        pages = _pages(self._parts, batch_id, reader, follow=True, gather_s=0.0)
         entries = [entry async for page in pages for entry in page]
         if not reader.is_complete:
             raise ServiceUnavailable("the service is stopping; send the call again")
         return [entry.line for entry in sorted(entries, key=lambda entry: entry.index)]
 
     async def status(self, batch_id: str) -> Response:
-        """Return state, progress, counts by outcome and sums per group."""
-        return json_answer(await asyncio.to_thread(self._parts.results.status, batch_id))
+        """Return state, progress, what it waits for in vain, counts by outcome and sums per group."""
+        return json_answer(await asyncio.to_thread(self._parts.status, batch_id))
 
     async def cancel_all(self, batch_id: str) -> Response:
         """Cancel what has no result yet: queued attempts never start, running ones are killed."""
@@ -114,8 +118,12 @@ class _BatchRoutes:
         batch_id: str,
         after: int = Query(0, ge=0, description="Skip results up to this seq."),
         follow: bool = Query(False, description="Stay until the batch is complete."),
-        order: Literal["completion", "input"] = Query("completion"),
-        events: Literal["groups"] | None = Query(None, description="Add a line when a group is complete."),
+        order: Literal["completion", "input"] = Query(
+            "completion", description="`input`: by `index`; `seq` still counts in order of completion."
+        ),
+        events: Literal["groups"] | None = Query(
+            None, description="Add a line when a group is complete; only in order of completion."
+        ),
     ) -> Response:
         """Stream result lines, in order of completion (`seq`) or of input."""
         if order == "input" and events:
@@ -175,7 +183,7 @@ async def _sorted(pages: AsyncIterator[list[Stored]]) -> AsyncIterator[bytes]:
 def _cancel(parts: Parts, batch_id: str, chosen: Callable[[Entry], bool] | None) -> int:
     status = parts.results.status(batch_id)  # raises NotFound for what never was
     try:
-        return parts.batches.cancel(batch_id, chosen) if status["done"] < status["total"] else 0
+        return parts.cancelling.cancel(batch_id, chosen) if status["done"] < status["total"] else 0
     except NotFound:
         return 0  # finished and archived meanwhile: nothing is left to cancel
 

@@ -7,8 +7,10 @@ from typing import Any  # Any: futures of two types wait side by side
 
 from assay.errors import AssayError
 from assay.service.batches import Batches, members_of, new_batch_id
+from assay.service.cancelling import Cancelling
 from assay.service.draft import NewBatch
 from assay.service.hub import Hub
+from assay.service.shortages import Shortages
 
 _TOGETHER = 256  # calls in one transaction
 
@@ -18,8 +20,10 @@ Call = tuple[str, NewBatch]
 class ScoreCalls:
     """Answers interactive calls. Belongs to one event loop."""
 
-    def __init__(self, batches: Batches, hub: Hub) -> None:
+    def __init__(self, batches: Batches, cancelling: Cancelling, shortages: Shortages, hub: Hub) -> None:
         self._batches = batches
+        self._cancelling = cancelling
+        self._shortages = shortages
         self._hub = hub
         self._waiting: list[tuple[Call, asyncio.Future[None]]] = []
         self._sender: asyncio.Task[None] | None = None
@@ -27,7 +31,7 @@ class ScoreCalls:
     async def score(self, batch: NewBatch, gone: Callable[[], Awaitable[None]]) -> list[bytes]:
         """Return the result lines in input order; if the caller is `gone` first, its attempts are cancelled.
 
-        Raises QueueFull, TooLarge, ServiceUnavailable.
+        Raises QueueFull, TooLarge, and ServiceUnavailable also where no worker has what its tasks require.
         """
         batch_id = new_batch_id()
         with self._hub.expecting(batch_id, len(batch.entries)) as answer:
@@ -35,13 +39,14 @@ class ScoreCalls:
             leaving = asyncio.ensure_future(gone())
             first: set[asyncio.Future[Any]] = {answer, leaving}
             try:
-                await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+                waiting = asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+                await self._shortages.unless_unserved(batch.entries, waiting)
                 return answer.result() if answer.done() else []
             finally:
                 leaving.cancel()
                 if not answer.done():
                     members = members_of(batch_id, batch, time.time())
-                    await asyncio.shield(asyncio.to_thread(self._batches.cancel_members, members))
+                    await asyncio.shield(asyncio.to_thread(self._cancelling.abandon, batch_id, members))
 
     async def _hand_over(self, call: Call) -> None:
         taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -22,8 +22,10 @@ from assay.service import keys
 from assay.service.chunks import Entry, Member, TaskRef, Terms, compress, decompress, pack, unpack
 from assay.service.connection import Connection
 from assay.service.recording import Answer, Line, Offer, Way, offer, read_answers, to_line, unjudged
+from assay.service.telemetry import count_results
 from assay.standing import Standing
 from assay.verifiers.groups import Judged, complete
+from assay.verifiers.plugins import told
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +76,7 @@ class SecondPass:
         try:
             lines = _complete(batch_id, group, rows)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise InfraFault(f"a group cannot be put together: {type(error).__name__}: {error}") from error
+            raise InfraFault(f"a group cannot be put together: {told(error)}") from error
         pipeline = self._connection.pipeline(atomic=True)
         steps = offer(pipeline, (Offer(member, line, Way.RELEASE) for member, line in lines))
         pipeline.publish(keys.PROGRESS_CHANNEL, msgpack.packb([batch_id]))
@@ -94,7 +96,7 @@ class SecondPass:
         """Complete the group of a mark; says whether it could."""
         try:
             batch_id, _, group = mark.decode().partition(" ")
-            self.complete(batch_id, json.loads(group))
+            count_results(self._connection, self.complete(batch_id, json.loads(group)))
         except (ValueError, InfraFault) as error:  # without a Redis, the next command says so
             log.error("group_not_completed mark=%r error=%s", mark, error)
             self._connection.ask("ZADD", keys.RIPE, "XX", now + _AGAIN_S, mark)

@@ -66,6 +66,7 @@ _RESULT = _ref("Result")
 _COUNTS = {"type": "object", "additionalProperties": _INTEGER}
 _MAYBE_NUMBER = {"type": ["number", "null"]}
 _SUMS = {"attempts": _INTEGER, "scored": _INTEGER, "mean_reward": _MAYBE_NUMBER}
+_LACK = _object(["modules", "detail", "fix"], modules=_list(_STRING), detail=_STRING, fix=_STRING)
 _STATUS = _object(
     ["batch_id", "state", "total", "done", "outcomes", "groups"],
     batch_id=_STRING,
@@ -74,6 +75,10 @@ _STATUS = _object(
     done=_INTEGER,
     progress={"type": "number"},
     withheld=_INTEGER,
+    waiting_for={
+        **_list(_LACK),
+        "description": "What no live worker offers and attempts wait for; without modules it is a worker.",
+    },
     outcomes=_COUNTS,
     scored=_INTEGER,
     mean_reward=_MAYBE_NUMBER,

@@ -2,7 +2,7 @@
 
 import bisect
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from assay.schema import Result
 from assay.service import keys
-from assay.service.connection import Pipeline
+from assay.service.connection import Connection, Pipeline
 
 BOUNDS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Upper bounds of the histograms' buckets, in seconds; a last one has none."""
@@ -65,6 +65,18 @@ class Tally:
         self._integers[name] = self._integers.get(name, 0) + 1
 
 
+def count_results(connection: Connection, results: Iterable[Result]) -> None:
+    """Count results that no worker has recorded. Raises ServiceUnavailable."""
+    tally = Tally()
+    for result in results:
+        tally.add(result)
+    counts = tally.take()
+    if counts:
+        pipeline = connection.pipeline()
+        counts.add_to(pipeline)
+        connection.run(pipeline)
+
+
 @dataclass(frozen=True)
 class Gauges:
     """What is true at this moment."""
@@ -73,6 +85,8 @@ class Gauges:
     depths: Mapping[str, int]
     workers: int
     slots: int
+    unserved: Mapping[str, int] = field(default_factory=dict)
+    """Chunks that wait for what no live worker offers, by the modules that are lacking ("": there is no worker)."""
 
 
 def render(counters: Mapping[bytes, bytes], gauges: Gauges) -> bytes:
@@ -96,6 +110,14 @@ class _Snapshot(Collector):
         for lane, count in sorted(gauges.depths.items()):
             depth.add_metric([lane], count)
         yield depth
+        unserved = GaugeMetricFamily(
+            "assay_unserved_chunks",
+            "Chunks that wait for modules that no live worker has, or for any worker",
+            labels=["modules"],
+        )
+        for modules, count in sorted(gauges.unserved.items()):
+            unserved.add_metric([modules], count)
+        yield unserved
         outcomes = CounterMetricFamily("assay_results", "Results recorded", labels=["verifier", "outcome"])
         for name, value in sorted(self._counters.items()):
             kind, _, labels = name.partition(":")

@@ -1,12 +1,15 @@
-"""What somebody must do now and then: archive, expire, sweep leases, complete groups, bring late batches forward."""
+"""What somebody must do now and then: archive, expire, sweep leases, complete groups, bring late batches forward,
+forget lanes, tell what waits in vain."""
 
 import logging
 import threading
+import time
 
 from assay.errors import AssayError
 from assay.service import keys
 from assay.service.connection import Connection
 from assay.service.parts import Parts
+from assay.service.shortages import ShortageLog
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +24,7 @@ class Upkeep:
     def __init__(self, parts: Parts, name: str) -> None:
         self._parts = parts
         self._name = name
+        self._shortages = ShortageLog()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
 
@@ -39,6 +43,9 @@ class Upkeep:
             try:
                 if is_elected(self._parts.connection, keys.UPKEEP, self._name):
                     do_chores(self._parts)
+                    self._shortages.note(self._parts.shortages.waiting(), time.monotonic())
+                    if rounds % _EXPIRE_EVERY == 0:
+                        self._parts.batches.queue.retire_lanes()
                 if rounds % _EXPIRE_EVERY == 0:
                     self._parts.archive.expire(self._parts.settings.result_ttl_s)
             except (AssayError, OSError) as error:
@@ -56,7 +63,7 @@ def do_chores(parts: Parts) -> None:
     for batch_id in parts.batches.late():
         log.info("batch_late batch_id=%s", batch_id)
     parts.results.archive_due()
-    completed = parts.batches.second_pass.sweep()
+    completed = parts.second_pass.sweep()
     if completed:
         log.warning("groups_completed count=%d reason=overdue", completed)
 

@@ -260,7 +260,7 @@ class Worker:
     def _beat(self) -> None:
         while not self._stop.is_set():
             try:
-                self._fleet.report(self._info)
+                self._fleet.report(replace(self._info, lacks=self._feeder.lacking()))
                 self._queue.extend(self._info.name, self._feeder.held())
             except ServiceUnavailable as error:
                 log.warning("heartbeat_missed error=%s", error)

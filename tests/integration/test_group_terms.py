@@ -17,14 +17,14 @@ from assay.canonical import load
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.service import keys
-from assay.service.batches import Batches
+from assay.service.cancelling import Cancelling
 from assay.service.chunks import Member, unpack
 from assay.service.connection import Pipeline
 from assay.service.damage import lost_members
 from assay.service.fakes import fake_registry
-from assay.service.fleet import Fleet
+from assay.service.queue import ChunkQueue
 from assay.service.recording import Offer, judged, offer, to_line, unjudged
-from assay.service.second_pass import withhold
+from assay.service.second_pass import SecondPass, withhold
 from assay.service.tasks import TaskStore
 from assay.settings import Settings
 from assay.verifiers.evaluate import Evaluation
@@ -391,16 +391,16 @@ def test_a_batch_that_is_archived_while_it_is_cancelled_is_cancelled(
     """Its status says so, and nothing of it is left in Redis."""
     with running(settings_for(data_dir, workers=0)) as service:
         batch_id = submit(service.http, THREE)
-        batches = Batches(service.connection, Fleet(service.connection), queue_limit=10)
-        cancel_members = batches.cancel_members
+        cancelling = Cancelling(service.connection, ChunkQueue(service.connection), SecondPass(service.connection))
+        cancel_members = cancelling.cancel_members
 
         def cancel_and_wait(members: Sequence[Member]) -> int:
             count = cancel_members(members)
             wait_for(lambda: not service.connection.ask("EXISTS", keys.batch(batch_id)))
             return count
 
-        monkeypatch.setattr(batches, "cancel_members", cancel_and_wait)
-        batches.cancel(batch_id)
+        monkeypatch.setattr(cancelling, "cancel_members", cancel_and_wait)
+        cancelling.cancel(batch_id)
 
         assert status_of(service, batch_id)["state"] == "cancelled"
         assert not service.connection.ask("EXISTS", keys.batch(batch_id))

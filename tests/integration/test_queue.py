@@ -156,14 +156,62 @@ def test_a_finished_chunk_leaves_nothing(connection: Connection, queue: ChunkQue
     assert left == {keys.LANES, "rq:queues"}
 
 
-def test_a_discarded_chunk_is_never_claimed(connection: Connection, queue: ChunkQueue) -> None:
-    """What was dropped is passed over, and what stands behind it is claimed."""
-    first, _ = push(connection, queue, LANE, b"dropped", b"kept")
-    pipeline = connection.pipeline()
-    queue.discard(pipeline, [first])
-    connection.run(pipeline)
+def test_a_withdrawn_chunk_is_nowhere(connection: Connection, queue: ChunkQueue) -> None:
+    """What was withdrawn counts in no lane, whoever serves it, and the rest keeps its order."""
+    needy = Lane(interactive=False, priority=0, requires=("numpy",))
+    first, second, third = push(connection, queue, needy, b"1", b"2", b"3")
+    (other,) = push(connection, queue, LANE, b"other")
 
-    assert claim(queue).blob == b"kept"
+    queue.withdraw([second, other])
+
+    assert queue.depths() == {LANE.name: 0, needy.name: 2}
+    assert queue.waiting([needy, LANE]) == [[first, third], []]
+    assert not connection.ask("EXISTS", keys.chunk(second), f"rq:job:{second}")
+    assert claim(queue).blob == b"1"
+
+
+def test_withdrawing_from_a_long_lane_loses_nothing(connection: Connection, queue: ChunkQueue) -> None:
+    """More chunks than Lua takes arguments: the others stay, in order."""
+    chunk_ids = push(connection, queue, LANE, *(b"x" for _ in range(9_000)))
+
+    queue.withdraw(chunk_ids[::1000])
+
+    assert queue.waiting([LANE])[0] == [name for number, name in enumerate(chunk_ids) if number % 1000]
+
+
+def test_a_heartbeat_does_not_revive_what_was_withdrawn(connection: Connection, queue: ChunkQueue) -> None:
+    """A chunk that is withdrawn while its worker holds it is gone, though that worker still lives and then dies."""
+    (chunk_id,) = push(connection, queue, LANE, b"x")
+    held = claim(queue)
+
+    queue.withdraw([chunk_id])
+    queue.extend("w", [held])
+
+    assert queue.release("w") == 0
+    assert queue.depths() == {LANE.name: 0}
+    assert not connection.ask("EXISTS", f"rq:job:{chunk_id}")
+
+
+def test_lanes_of_special_needs_go_when_they_are_empty(connection: Connection, queue: ChunkQueue) -> None:
+    """Neither one in which a chunk waits nor one whose chunk is worked on, nor those of no need."""
+    lanes = [Lane(interactive=False, priority=0, requires=(name,)) for name in ("waiting", "held", "empty")]
+    push(connection, queue, LANE, b"x")
+    for lane in lanes:
+        push(connection, queue, lane, b"x")
+    queue.claim("w", [lanes[1]])
+    queue.claim("w", [lanes[2]])
+    pipeline = connection.pipeline()
+    held = queue.claim("w", [LANE])
+    assert held is not None
+    queue.finish(pipeline, "w", held, [])
+    connection.run(pipeline)
+    connection.ask("DEL", StartedJobRegistry(lanes[2].name, connection=connection.client).key)
+
+    assert queue.retire_lanes() == 1
+    assert queue.retire_lanes() == 0
+    assert set(queue.depths()) == {LANE.name, lanes[0].name, lanes[1].name}
+    push(connection, queue, lanes[2], b"again")
+    assert queue.waiting([lanes[2]]) != [[]]
 
 
 def test_late_chunks_are_brought_forward(connection: Connection, queue: ChunkQueue) -> None:

@@ -65,3 +65,20 @@ def test_both_clients_offer_the_same() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     assert offered(Client) == offered(AsyncClient)
+
+
+def test_the_async_client_tells_what_a_quiet_batch_waits_for() -> None:
+    """The same as in the sync client: silence is no fault, and what is lacking is told once."""
+    lacking = {"batch_id": "b", "state": "queued", "total": 1, "done": 0, "waiting_for": [{"detail": "no worker"}]}
+    quiet = [httpx.ReadTimeout(""), httpx.Response(200, json=lacking)]
+    told: list[str] = []
+
+    async def follow(client: AsyncClient) -> list[int]:
+        return [one.seq async for one in client.iter_results("b", on_waiting=told.append)]
+
+    got, service = run_async([*quiet, *quiet, httpx.Response(200, content=line(result(1))), status(1, 1)], follow)
+
+    assert got == [1]
+    assert told == ["no worker"]
+    assert service.pauses == []
+    assert service.requests[0].extensions["timeout"]["read"] == 10.0

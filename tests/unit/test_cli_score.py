@@ -384,6 +384,19 @@ def test_progress_is_a_bar_on_a_terminal() -> None:
     assert "2/2" in stream.getvalue()
 
 
+@pytest.mark.parametrize(("stream", "end"), [(Terminal(), "\x1b[K\n"), (io.StringIO(), "\n")])
+def test_a_remark_has_a_line_of_its_own(stream: io.StringIO, end: str) -> None:
+    """What is said beside the count does not run into the bar, which is drawn again below it."""
+    progress = Progress(3, stream, clock=lambda: 0.0)
+
+    progress.advance()
+    progress.remark("waiting: for a worker")
+
+    before, after = stream.getvalue().split(f"waiting: for a worker{end}")
+    assert before in ("", "\r")
+    assert "1/3" in after
+
+
 def test_progress_is_plain_lines_elsewhere() -> None:
     """No control characters go to a file, and lines come seldom."""
     stream = io.StringIO()

@@ -165,7 +165,7 @@ def test_answers_of_another_kind_are_refused() -> None:
     """A success that is not what the API promises is a fault of the service."""
     service = FakeService(httpx.Response(200, json={"hello": 1}))
 
-    with pytest.raises(ServiceUnavailable, match="BatchStatus"):
+    with pytest.raises(ServiceUnavailable, match="else than its API promises: Field required at batch_id"):
         service.client().status("b")
 
 
@@ -317,5 +317,79 @@ def test_an_outage_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     service.client(retry=RetryPolicy(patience_s=60)).submit([], [])
 
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
-        f"cannot reach {URL}: ConnectError: refused; trying for 60 s"
+        f"cannot reach {URL}: refused; trying for 60 s"
+    ]
+
+
+def lacking(*details: str) -> httpx.Response:
+    """The status of a batch of two that waits for something."""
+    waiting = [{"modules": ["m"], "detail": detail, "fix": "install m"} for detail in details]
+    document = {"batch_id": "b", "state": "queued", "total": 1, "done": 0, "waiting_for": waiting}
+    return httpx.Response(200, json=document)
+
+
+def test_a_quiet_batch_is_followed_for_ever() -> None:
+    """Silence is no fault: however long a batch waits behind others, its results are waited for."""
+    service = FakeService(
+        *([httpx.ReadTimeout(""), status(0, 1)] * 50), httpx.Response(200, content=line(result(1))), status(1, 1)
+    )
+
+    got = list(service.client(retry=RetryPolicy(patience_s=0)).iter_results("b"))
+
+    assert [one.seq for one in got] == [1]
+    assert service.pauses == []
+
+
+def test_what_a_quiet_batch_waits_for_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """As a warning with what to do; `wait` and `run` log it as well; other things are told when they come."""
+    steps = [httpx.ReadTimeout(""), lacking("no m"), httpx.ReadTimeout(""), lacking("no m", "no n")]
+    service = FakeService(*steps, httpx.Response(200, content=line(result(1))), status(1, 1))
+
+    service.client().wait("b")
+
+    assert caplog.messages == ["batch b waits: no m (install m)", "batch b waits: no n (install m)"]
+
+
+def test_a_caller_may_take_what_a_batch_waits_for(caplog: pytest.LogCaptureFixture) -> None:
+    """Then it is not logged."""
+    told: list[str] = []
+    service = FakeService(
+        httpx.ReadTimeout(""), lacking("no m"), httpx.Response(200, content=line(result(1))), status(1, 1)
+    )
+
+    list(service.client().iter_results("b", on_waiting=told.append))
+
+    assert told == ["no m (install m)"]
+    assert caplog.messages == []
+
+
+def test_a_stream_is_listened_to_for_seconds_and_other_calls_for_minutes() -> None:
+    """A status may take its time; a quiet stream is asked for again soon, or as soon as the caller says."""
+    body = line(result(1))
+    service = FakeService(
+        httpx.Response(200, content=body), status(1, 1), httpx.Response(200, content=body), status(1, 1)
+    )
+
+    list(service.client().iter_results("b"))
+    list(service.client(timeout=httpx.Timeout(3.0)).iter_results("b"))
+
+    assert [request.extensions["timeout"]["read"] for request in service.requests] == [10.0, 300.0, 3.0, 3.0]
+
+
+def test_an_answer_that_asks_for_patience_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Each reason once, with the first answer that gives it; a full queue is nothing to tell."""
+    service = FakeService(
+        problem(503),
+        problem(503),
+        problem(429),
+        httpx.Response(503, json={"detail": "other"}),
+        problem(503),
+        accepted(),
+    )
+
+    service.client(retry=RetryPolicy(patience_s=60)).submit([], [])
+
+    assert caplog.messages == [
+        f"{URL}: the service answered 503: why; trying for 60 s",
+        f"{URL}: the service answered 503: other; trying for 60 s",
     ]

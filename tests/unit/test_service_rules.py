@@ -6,15 +6,17 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 from pydantic import SecretStr
+from redis.exceptions import RedisError
 
 from assay.cli.inputs import Batch
 from assay.cli.local import build_jobs
-from assay.errors import InfraFault, InvalidRequest, QueueFull, Unauthorized
+from assay.errors import InfraFault, InvalidRequest, QueueFull, ServiceUnavailable, Unauthorized
 from assay.outcomes import Outcome
 from assay.schema import Verdict
 from assay.service.admission import read_batch
 from assay.service.bodies import Kind
 from assay.service.chunks import Entry, Member, TaskRef, Terms
+from assay.service.connection import translated
 from assay.service.draft import Draft, NewBatch
 from assay.service.fakes import EchoTask, fake_registry
 from assay.service.problems import of_error
@@ -114,13 +116,15 @@ def test_metrics_are_cumulative_histograms_and_counters() -> None:
         b"run_s:sum": b"0.04",
     }
 
-    text = render(counters, Gauges(5, {"assay-batch+0": 2}, 1, 4)).decode()
+    text = render(counters, Gauges(5, {"assay-batch+0": 2}, 1, 4, {"a b": 2, "": 1})).decode()
 
     assert 'assay_results_total{outcome="passed",verifier="python"} 3.0' in text
     assert 'assay_run_seconds_bucket{le="0.01"} 1.0' in text
     assert 'assay_run_seconds_bucket{le="0.02"} 3.0' in text
     assert "assay_run_seconds_count 3.0" in text
     assert 'assay_queue_chunks{lane="assay-batch+0"} 2.0' in text
+    assert 'assay_unserved_chunks{modules="a b"} 2.0' in text
+    assert 'assay_unserved_chunks{modules=""} 1.0' in text
 
 
 def test_run_times_are_of_what_was_judged() -> None:
@@ -208,3 +212,14 @@ def test_labels_count_per_task() -> None:
     batch = read(json.dumps({"attempts": attempts}).encode(), stored)
 
     assert [entry.label for entry in batch.entries] == ["0", "0", "9", "2"]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(RedisError("no route"), "Redis: no route"), (RedisError(), "Redis: RedisError")]
+)
+def test_what_redis_does_wrong_is_told_in_words(error: RedisError, said: str) -> None:
+    """No class name stands before the words, unless there are none."""
+    with pytest.raises(ServiceUnavailable) as caught, translated():
+        raise error
+
+    assert str(caught.value) == said
