@@ -26,11 +26,12 @@ def check_maxima(task: TaskBase, settings: Settings, *, path: str) -> None:
     limits = task.limits
     if not task.runs_something() and not task.asks_models():
         return
+    given = limits.model_fields_set if "limits" in task.model_fields_set else frozenset()
     for name in BOUNDED if task.runs_something() else ("attempt_wall_s",):
         asked, most = getattr(limits, name), getattr(settings, f"max_{name}")
         if asked <= most:
             continue
-        origin = "" if name in limits.model_fields_set else ", the default,"
+        origin = "" if name in given else ", the default,"
         raise InvalidRequest(
             f"{_shown(asked)}{origin} is more than this server allows, {_shown(most)}",
             path=f"{path}.{name}" if path else name,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any  # Any: `metadata` is opaque and returned as sent
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
@@ -36,7 +36,10 @@ class Scoring(StrEnum):
 
 
 class Limits(Wire):
-    """Resource limits; MB = 2^20 bytes. The first seven hold per test, the last three per attempt."""
+    """Resource limits; MB = 2^20 bytes. The first seven hold per test, the last three per attempt.
+
+    Defaults are those of most verifiers; where one has its own, they hold for each limit that a task does not give.
+    """
 
     wall_s: float = Field(10.0, gt=0, le=3600)
     """Wall-clock seconds of run time per test; queueing, start-up and crossings do not count."""
@@ -53,11 +56,16 @@ class Limits(Wire):
     files: int = Field(256, ge=16, le=1_000_000)
     """Files and folders in the temporary file system."""
     attempt_wall_s: float = Field(60.0, gt=0, le=86_400)
-    """Wall-clock seconds for all tests of the attempt together."""
+    """Wall-clock seconds for all tests of the attempt together; where it is judged in parts, each has its share."""
     max_limit_hits: int = Field(3, ge=1, le=10_000)
-    """After this many tests cut by a limit the rest count as not passed."""
+    """After this many tests cut by a limit the rest count as not passed; refused where there are no tests."""
     stop_on_fail: bool = False
-    """Stop at the first test that does not pass; the rest count as not passed."""
+    """Stop at the first test that does not pass; the rest count as not passed; refused where there are no tests."""
+
+    def over(self, others: "Limits") -> "Limits":
+        """Return these where they were given, and the others where they were not."""
+        given = self.model_dump(include=self.model_fields_set)
+        return Limits.model_construct(_fields_set=set(given), **{**others.model_dump(), **given})
 
 
 class TaskBase(Wire):
@@ -80,8 +88,19 @@ class TaskBase(Wire):
     metadata: dict[str, Any] = Field(default_factory=dict)
     """The caller's own; handed back with every result."""
 
+    @field_validator("limits")
+    @classmethod
+    def _lay_over_defaults(cls, given: Limits) -> Limits:
+        """Keep the verifier's own default of each limit that the task does not give."""
+        default: Limits = cls.model_fields["limits"].default
+        return given.over(default)
+
     def runs_something(self) -> bool:
         """Whether judging it starts processes, which `limits` bound."""
+        return True
+
+    def runs_tests(self) -> bool:
+        """Whether it may have several tests, which `max_limit_hits` and `stop_on_fail` cut short."""
         return True
 
     def asks_models(self) -> bool:

@@ -9,6 +9,7 @@ from assay.schema import Scoring, TaskBase, Verdict
 from assay.verifiers.comparison import parse_comparison
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.python_task import ComparisonText, Dotted, FenceRule
+from assay.verifiers.rules.rule import refuse_limits_of_tests
 from assay.verifiers.scoring import Policy, conclude, refuse
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
@@ -42,7 +43,12 @@ class RunTask(TaskBase):
             raise ValueError("compare goes with stdout only")
         if self.scoring is Scoring.WEIGHTED:
             raise ValueError("scoring 'weighted' needs several tests, and this is one")
+        refuse_limits_of_tests(self)
         return self
+
+    def runs_tests(self) -> bool:
+        """It is one test."""
+        return False
 
 
 class RunVerifier:

@@ -10,6 +10,11 @@ from assay.schema import Limits
 from assay.verifiers.scoring import Mark
 
 
+def share_of(limits: Limits, parts: int) -> Limits:
+    """Return the limits of each of the parts that an attempt is judged in: together they keep to its wall time."""
+    return limits.model_copy(update={"wall_s": min(limits.wall_s, limits.attempt_wall_s / parts)})
+
+
 class Budget:
     """Counts the run time and the limit hits of an attempt's tests. Seconds without a core are not counted."""
 

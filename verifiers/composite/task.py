@@ -24,7 +24,7 @@ from assay.verifiers.composite.profiles import PROFILES
 from assay.verifiers.composite.templates import expanded, pointed
 from assay.verifiers.refusals import refusal
 from assay.verifiers.registry import Registry
-from assay.verifiers.rules.rule import Factor, Profile, ProfiledTask, Termed
+from assay.verifiers.rules.rule import Factor, Profile, ProfiledTask, Termed, refuse_limits_of_tests
 
 _MOST_GIVEN = 3
 _OUTER_FIELDS = ("id", "verifier", "limits", "gold", "canonical_solution", "requires", "metadata")
@@ -149,6 +149,10 @@ class CompositeTask(ProfiledTask):
         """Whether any part does."""
         return any(part.first_task.runs_something() for part in self._parts)
 
+    def runs_tests(self) -> bool:
+        """Whether any part has several."""
+        return any(part.first_task.runs_tests() for part in self._parts)
+
     def asks_models(self) -> bool:
         """Whether any part does."""
         return self._asks_models
@@ -187,6 +191,7 @@ class CompositeTask(ProfiledTask):
             raise ValueError("a composite task is typed by a registry, which knows the verifiers of its parts")
         self._parts = tuple(_type_part(self, number, registry) for number in range(len(self.terms)))
         self._asks_models = any(part.first_task.asks_models() for part in self._parts)
+        refuse_limits_of_tests(self)
         if "limits" in self.model_fields_set and not (self.runs_something() or self._asks_models):
             raise ValueError("limits mean nothing here: no part runs anything")
         return self
@@ -272,7 +277,7 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
         raise InvalidRequest("a part that asks models is given nothing", path=f"{path}.given", fix="drop it")
     shared: dict[str, Any] = {"gold": task.gold}  # once it has passed, each part is known to work: as if it were theirs
     if "limits" in task.model_fields_set and (typed.runs_something() or typed.asks_models()):
-        shared["limits"] = task.limits
+        shared["limits"] = task.limits.over(typed.limits)
     return typed.model_copy(update=shared)
 
 

@@ -89,7 +89,7 @@ class ChainTask(PlanFields):
     def answer_task(self) -> TaskBase:
         """The typed task of the answer, under this task's limits if it has any."""
         if "limits" in self.model_fields_set and self._answer.runs_something():
-            return self._answer.model_copy(update={"limits": self.limits})
+            return self._answer.model_copy(update={"limits": self.limits.over(self._answer.limits)})
         return self._answer
 
     def answer_task_for(self, completion: str) -> TaskBase:
@@ -106,6 +106,10 @@ class ChainTask(PlanFields):
     def runs_something(self) -> bool:
         """Whether judging the answer does."""
         return self._answer.runs_something()
+
+    def runs_tests(self) -> bool:
+        """Whether the answer has several."""
+        return self._answer.runs_tests()
 
     def asks_models(self) -> bool:
         """It asks those of the pool."""

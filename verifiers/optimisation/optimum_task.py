@@ -9,7 +9,6 @@ from assay.verifiers.numbers import Real
 from assay.verifiers.optimisation.answers import Place
 from assay.verifiers.optimisation.feasibility import Tolerances
 from assay.verifiers.optimisation.linear_model import LinearModel
-from assay.verifiers.optimisation.solver_task import lay_over
 from assay.verifiers.python_task import Dotted
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import including
@@ -107,11 +106,6 @@ class OptimumTask(RuleTask):
     """With `program`: whether it may stand in a fence where there is no section `<python>`."""
     forbid: tuple[Dotted, ...] = ()
     """With `program`: modules and names whose use is a `violation`."""
-
-    @field_validator("limits", mode="before")
-    @classmethod
-    def _keep_defaults(cls, given: object) -> object:
-        return lay_over(SOLVING_LIMITS, given)
 
     @field_validator("requires")
     @classmethod

@@ -1,7 +1,6 @@
 """The tasks of `solver`: the right objective, how the program tells its own, and what is paid for what."""
 
 import math
-from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
@@ -17,11 +16,6 @@ from assay.verifiers.rules.rule import Profile, RuleTask
 
 Values = tuple[Real, ...] | dict[str, Real]
 """Of variables, by name or not."""
-
-
-def lay_over(defaults: Limits, given: object) -> object:
-    """Return the limits that a task gives, with a verifier's own defaults where it gives none."""
-    return {**defaults.model_dump(exclude_unset=True), **given} if isinstance(given, Mapping) else given
 
 
 PROGRAM_LIMITS = Limits(wall_s=10.0, cpu_s=20.0, memory_mb=1024, processes=256)
@@ -135,11 +129,6 @@ class SolverTask(RuleTask):
     solution_overlap: Literal["values", "nonzero"] = "values"
     """`values`: multisets of all values, rounded to 3 decimals, by the right ones; `nonzero`: without zeros, by the
     longer of the two, so that listing more does not help."""
-
-    @field_validator("limits", mode="before")
-    @classmethod
-    def _keep_defaults(cls, given: object) -> object:
-        return lay_over(PROGRAM_LIMITS, given)
 
     @field_validator("requires")
     @classmethod

@@ -87,6 +87,16 @@ class ProfiledTask(TaskBase):
         return {**known[document["profile"]].fields, **document}
 
 
+_OF_TESTS = ("max_limit_hits", "stop_on_fail")
+
+
+def refuse_limits_of_tests(task: TaskBase) -> None:
+    """Raise ValidationError if a task gives limits that only tests are bound by, and has none."""
+    for name in _OF_TESTS if not task.runs_tests() else ():
+        if name in task.limits.model_fields_set:
+            raise misplaced(("limits", name), "it means nothing here: there are no tests to leave out", "leave it out")
+
+
 class RuleTask(ProfiledTask):
     """Fields of every task that a rule judges."""
 
@@ -98,6 +108,7 @@ class RuleTask(ProfiledTask):
             if idle := sorted(self.limits.model_fields_set - {"attempt_wall_s"}):
                 what = "limits mean nothing here, but for attempt_wall_s"
                 raise misplaced(("limits",), what, f"drop {', '.join(idle)}")
+        refuse_limits_of_tests(self)
         if self.scoring is not Scoring.SHARE:
             what = "scoring means nothing here: the reward is the weighted sum of the terms"
             raise misplaced(("scoring",), what, "leave it out")
@@ -105,6 +116,10 @@ class RuleTask(ProfiledTask):
 
     def runs_something(self) -> bool:
         """Rules start no process; a verifier whose tasks are of this kind and that does says so."""
+        return False
+
+    def runs_tests(self) -> bool:
+        """Terms are no tests; a verifier whose tasks are of this kind and that has some says so."""
         return False
 
     def refuse_fields_of_other_kinds(self, kind: str, fields: Mapping[str, Sequence[str]], told: str = "") -> None:

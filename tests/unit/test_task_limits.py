@@ -1,0 +1,114 @@
+"""The limits of tasks: a verifier's own defaults under what a task gives, and none given that nothing reads."""
+
+from typing import Any
+
+import pytest
+
+from assay.errors import InvalidRequest
+from assay.maxima import check_maxima
+from assay.schema import Limits
+from assay.settings import Settings
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.composite.task import CompositeTask
+from assay.verifiers.models.chain_task import ChainTask
+from assay.verifiers.spending import share_of
+
+_REGISTRY = default_registry()
+_OTHERS: dict[str, dict[str, Any]] = {
+    "simulator": {"simulator": "race_car", "goal": {"measure": "raceline"}},
+    "chain": {"question": "?", "pool": ["small"], "answer": {"verifier": "math", "answer": "1"}},
+    "composite": {"terms": [{"name": "right", "verifier": "math", "task": {"answer": "1"}}]},
+}
+"""Where the example runs nothing."""
+
+
+def _example(name: str) -> dict[str, Any]:
+    if name in _OTHERS:
+        return {"id": "t", "verifier": name, **_OTHERS[name]}
+    schema: Any = _REGISTRY.get(name).task_model.model_config["json_schema_extra"]
+    return dict(schema["examples"][0])
+
+
+_TESTED = {"verifier": "python", "tests": ["f() == 1"], "entry_point": "f"}
+_TESTED_PART = {"verifier": "python", "task": {"tests": ["f() == 1"], "entry_point": "f"}}
+
+
+def _running() -> tuple[str, ...]:
+    return tuple(name for name in _REGISTRY.names if _REGISTRY.parse_task(_example(name)).runs_something())
+
+
+@pytest.mark.parametrize("name", _running())
+def test_a_partial_limits_keeps_the_verifiers_other_defaults(name: str) -> None:
+    """What a task gives is laid over the defaults of its verifier, and these are not lost by it."""
+    default = _REGISTRY.parse_task(_example(name)).limits
+
+    given = _REGISTRY.parse_task({**_example(name), "limits": {"memory_mb": 600}}).limits
+
+    assert given.model_dump() == {**default.model_dump(), "memory_mb": 600}
+
+
+def test_each_verifiers_defaults_are_laid_under_what_is_given() -> None:
+    """Of those that have defaults of their own: their figures, whatever else is given."""
+    given = {"limits": {"files": 100}}
+    limits = {
+        name: _REGISTRY.parse_task({**_example(name), **given}).limits for name in ("math", "simulator", "optimum")
+    }
+
+    assert (limits["math"].wall_s, limits["math"].attempt_wall_s) == (3.0, 6.0)
+    assert (limits["simulator"].wall_s, limits["simulator"].attempt_wall_s) == (10.0, 20.0)
+    assert (limits["optimum"].wall_s, limits["optimum"].memory_mb) == (30.0, 1024)
+
+
+@pytest.mark.parametrize("limits", [{}, {"limits": {"files": 100}}])
+def test_a_verifiers_default_over_the_maximum_is_told_as_a_default(limits: dict[str, Any]) -> None:
+    """Nobody is told of a figure as if the task had given it."""
+    task = _REGISTRY.parse_task({**_example("optimum"), **limits})
+
+    with pytest.raises(InvalidRequest, match=r"limits\.wall_s: 30, the default, is more .* 20"):
+        check_maxima(task, Settings(max_wall_s=20), path="limits")
+
+
+@pytest.mark.parametrize("limit", [{"max_limit_hits": 2}, {"stop_on_fail": True}, {"stop_on_fail": False}])
+@pytest.mark.parametrize("name", [name for name in _running() if name != "python"])
+def test_limits_of_tests_are_refused_where_there_are_none(name: str, limit: dict[str, Any]) -> None:
+    """A limit that nothing would apply is refused by its name."""
+    (field,) = limit
+
+    with pytest.raises(InvalidRequest, match="there are no tests") as caught:
+        _REGISTRY.parse_task({**_example(name), "limits": limit})
+
+    assert caught.value.path == f"task.limits.{field}"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        _example("python"),
+        {**_example("chain"), "answer": _TESTED},
+        {**_example("composite"), "terms": [{"name": "right", **_TESTED_PART}]},
+    ],
+)
+def test_limits_of_tests_are_taken_where_there_are_tests(document: dict[str, Any]) -> None:
+    """`python` counts the tests that limits cut, alone or within another."""
+    limits = {"max_limit_hits": 2, "stop_on_fail": True}
+
+    assert _REGISTRY.parse_task({**document, "limits": limits}).limits == Limits.model_validate(limits)
+
+
+def test_a_whole_lays_its_limits_over_those_of_its_parts() -> None:
+    """A limit that neither chain nor composite gives is that of the verifier within."""
+    given = {"limits": {"memory_mb": 600}}
+
+    chain = _REGISTRY.parse_task({**_example("chain"), **given})
+    composite = _REGISTRY.parse_task({**_example("composite"), **given})
+
+    assert isinstance(chain, ChainTask)
+    assert isinstance(composite, CompositeTask)
+    inner = (chain.answer_task.limits, composite.parts[0].first_task.limits)
+    assert [(one.memory_mb, one.wall_s, one.attempt_wall_s) for one in inner] == [(600, 3.0, 6.0)] * 2
+
+
+def test_parts_of_an_attempt_share_its_wall_time() -> None:
+    """Each part has its own time, and no more than its share of the attempt's."""
+    assert share_of(Limits(wall_s=10, attempt_wall_s=60), 2).wall_s == 10
+    assert share_of(Limits(wall_s=10, attempt_wall_s=6), 2).wall_s == 3
