@@ -49,9 +49,14 @@ class FenceRule(StrEnum):
     """Without a fenced block there is no answer."""
 
 
+_LONGEST_NAME = 240  # bytes: with `.py` or its cache's ending after it, it is still a file's name
+
+
 def _check_dotted(text: str) -> str:
     if text and not all(part.isidentifier() for part in text.split(".")):
         raise ValueError(f"{text!r} is not a dotted name")
+    if any(len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in text.split(".")):
+        raise ValueError(f"no part of a dotted name may have more than {_LONGEST_NAME} bytes: it names a file")
     return text
 
 

@@ -209,6 +209,43 @@ def test_a_gold_that_gives_no_rows_is_the_tasks_fault(judge: Judge, dialect: str
         judge(RIGHT, dialect=dialect, gold_sql=gold, limits={"wall_s": 0.5})
 
 
+def test_ties_of_the_gold(judge: Judge) -> None:
+    """Strict by default; free within equal keys where the task names them; a key that is no column is its own fault."""
+    fields = {"gold_sql": "SELECT name, pay FROM crew ORDER BY pay"}
+    other = "SELECT name, pay FROM crew ORDER BY pay, name DESC"
+
+    strict = judge(other, **fields)
+    assert (strict.reward, strict.message) == (0.1, "the rows are right, but for their order")
+    assert judge(other, **fields, order_keys=["pay"]).reward == 1.0
+    assert judge("SELECT name, pay FROM crew ORDER BY pay DESC", **fields, order_keys=[2]).reward == 0.1
+    with pytest.raises(TaskFault, match="order_keys: 'wage'"):
+        judge(other, **fields, order_keys=["wage"])
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    ("table", "row"),
+    [("crew", [5, "Ed"]), ("crew", [1, "Ed", "Oslo", 1.0]), ("crew", [5, "Ed", "Oslo", 1.0, 2]), ("craw", [5])],
+)
+def test_a_row_that_does_not_fit_is_named(judge: Judge, dialect: str, table: str, row: list[object]) -> None:
+    """By table and place: of the wrong length, a second one of its key, of no table."""
+    rows = {"crew": CREW["rows"]["crew"], table: [*CREW["rows"].get(table, []), row]}
+    place = f"rows.{table}[{len(rows[table]) - 1}]: "
+
+    with pytest.raises(TaskFault) as caught:
+        judge(RIGHT, dialect=dialect, rows=rows)
+
+    assert place in str(caught.value)
+
+
+def test_a_value_of_another_type_is_named(judge: Judge) -> None:
+    """DuckDB's columns have one type; SQLite's take any value."""
+    rows = {"crew": [[1, "Ada", "Oslo", 30.0], [2, "Bo", "Kiel", "much"]]}
+
+    with pytest.raises(TaskFault, match=r"rows\.crew\[1\]: .*much"):
+        judge(RIGHT, dialect="duckdb", rows=rows)
+
+
 class _Watching:
     """A slot that notes what is started in it."""
 

@@ -76,3 +76,10 @@ def test_the_content_hash_survives_arguments_of_any_size() -> None:
     big = _parse(entry_point="f", cases=[{"args": [10**100], "expected": [[[]]]}])
 
     assert big.content_hash() == _parse(entry_point="f", cases=[{"args": [10**100], "expected": [[[]]]}]).content_hash()
+
+
+def test_names_that_no_file_can_have_are_refused() -> None:
+    """The module's source is put where its name says, and its entry is one of its names."""
+    for place in ("module", "entry_point"):
+        with pytest.raises(InvalidRequest, match="240 bytes"):
+            default_registry().parse_task({"id": "t", "tests": ["assert f(1)"], place: f"a.{'ä' * 121}"})

@@ -1,16 +1,38 @@
 """What the jailed programs of `sql` share: a channel, and rows that are counted while they are packed."""
 
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any  # Any: rows are of whatever an engine gives
 
 import msgpack
 
-from assay.verifiers.sql.results import LARGE, MOST_CHARACTERS, ROWS, Caps, pack_cells
+from assay.verifiers.sql.results import LARGE, MOST_CHARACTERS, ROWS, Caps, Tables, pack_cells
 
 IMAGE = 1
 """The place of the image's descriptor among those of a process, after the channel."""
 _ENCODING = "surrogateescape"
+
+
+class BadRow(ValueError):
+    """A row that a task gives does not fit its table."""
+
+
+def insert(
+    execute: Callable[[str, Sequence[Any]], object], tables: Tables, faults: tuple[type[Exception], ...]
+) -> None:
+    """Insert rows. Raises BadRow for one that the engine refuses, by one of `faults`: it says which one that is."""
+    for table, rows in tables:
+        name = quoted(table)
+        for number, row in enumerate(rows):
+            try:
+                execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
+            except faults as error:
+                raise BadRow(f"rows.{table}[{number}]: {error}") from error
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def send(fd: int, said: bytes) -> None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from assay.verifiers.sql.pairing import Nearness, TooMuch, Work, can_pair_off, have_near
 from assay.verifiers.sql.results import Cell, Row, Table
 
-__all__ = ["Columns", "Nulls", "Rows", "Rules", "TooMuch", "are_same"]
+__all__ = ["Columns", "Nulls", "Rows", "Rules", "TooMuch", "Work", "are_same"]
 
 
 class Rows(StrEnum):
@@ -46,6 +46,9 @@ class Rules:
 
     rows: Rows = Rows.BAG
     ordered: bool = False
+    keys: tuple[int, ...] = ()
+    """Where rows are ordered: the places, from 0, of the gold's columns that they are ordered by; rows that are equal
+    in all of these may come in any order. Empty: no two rows may change places."""
     columns: Columns = Columns.ORDERED
     nulls: Nulls = Nulls.EQUAL
     absolute: float = 0.0
@@ -57,11 +60,11 @@ class Rules:
         return self.absolute == 0.0 and self.relative == 0.0
 
 
-def are_same(gold: Table, found: Table, rules: Rules) -> bool:
+def are_same(gold: Table, found: Table, rules: Rules, work: Work | None = None) -> bool:
     """Whether a result is the right one. Two empty results are the same, whatever their columns.
 
-    Raises TooMuch where that would take too long: an assignment of columns, or numbers within a tolerance, had to be
-    sought among very many.
+    Raises TooMuch where that would take too long (`work` is the bound): an assignment of columns, or numbers within a
+    tolerance, had to be sought among very many.
     """
     if not gold.rows and not found.rows:
         return True
@@ -71,13 +74,24 @@ def are_same(gold: Table, found: Table, rules: Rules) -> bool:
         return False
     if rules.rows is Rows.BAG and len(gold.rows) != len(found.rows):
         return False
+    agree = _Agreement(rules, _ties(gold, rules), work or Work())
     if rules.columns is Columns.BY_NAME:
         placed = _by_name(gold, found)
-        return placed is not None and _agree(gold.rows, placed, rules, Work())
-    work = Work()
-    if _agree(gold.rows, found.rows, rules, work):
+        return placed is not None and agree(gold.rows, placed)
+    if agree(gold.rows, found.rows):
         return True
-    return rules.columns is Columns.ANY and _permuted(gold, found, rules, work)
+    return rules.columns is Columns.ANY and _permuted(gold, found, agree)
+
+
+def _ties(gold: Table, rules: Rules) -> Sequence[slice]:
+    """Return the stretches of rows within which the order is free; none where each row has its one place."""
+    if not rules.ordered:
+        return [slice(len(gold.rows))]
+    if not rules.keys:
+        return []
+    keys = [tuple(row[place] for place in rules.keys) for row in gold.rows]
+    starts = [0, *(place for place in range(1, len(keys)) if keys[place] != keys[place - 1]), len(keys)]
+    return list(map(slice, starts, starts[1:]))
 
 
 def _by_name(gold: Table, found: Table) -> Sequence[Row] | None:
@@ -89,7 +103,7 @@ def _by_name(gold: Table, found: Table) -> Sequence[Row] | None:
     return [tuple(row[place] for place in places) for row in found.rows]
 
 
-def _permuted(gold: Table, found: Table, rules: Rules, work: Work) -> bool:
+def _permuted(gold: Table, found: Table, agree: "_Agreement") -> bool:
     """Place one column after the other, where the rows so far agree; columns that are alike are tried once."""
     width = len(gold.columns)
     given = list(zip(*found.rows, strict=True))
@@ -103,31 +117,45 @@ def _permuted(gold: Table, found: Table, rules: Rules, work: Work) -> bool:
             if given[column] in tried:
                 continue
             tried.add(given[column])
-            work.take(len(gold.rows) * (len(chosen) + 1))
+            agree.work.take(len(gold.rows) * (len(chosen) + 1))
             rows = list(zip(*(given[one] for one in (*chosen, column)), strict=True))
-            if _agree(begun, rows, rules, work) and place([*chosen, column]):
+            if agree(begun, rows) and place([*chosen, column]):
                 return True
         return False
 
     return place([])
 
 
-def _agree(gold: Sequence[Row], found: Sequence[Row], rules: Rules, work: Work) -> bool:
+@dataclass(frozen=True)
+class _Agreement:
     """Whether rows whose columns stand in the same order are the same."""
-    near = Nearness(rules.absolute, rules.relative)
-    if rules.rows is Rows.SET:
+
+    rules: Rules
+    ties: Sequence[slice]
+    work: Work
+
+    def __call__(self, gold: Sequence[Row], found: Sequence[Row]) -> bool:
+        """Compare by the rules. Raises TooMuch."""
+        near = Nearness(self.rules.absolute, self.rules.relative)
+        if self.rules.rows is Rows.SET:
+            return self._sets(gold, found, near)
+        if not self.ties:
+            return all(map(near.of_rows, gold, found))
+        return all(self._bags(gold[tie], found[tie], near) for tie in self.ties)
+
+    def _sets(self, gold: Sequence[Row], found: Sequence[Row], near: Nearness) -> bool:
         wanted, given = set(gold), set(found)
-        if wanted == given or rules.is_exact:
+        if wanted == given or self.rules.is_exact:
             return wanted == given
         left, right = list(wanted - given), list(given - wanted)
-        return have_near(left, list(given), near, work) and have_near(right, list(wanted), near, work)
-    if rules.ordered:
-        return all(map(near.of_rows, gold, found))
-    counted, others = Counter(gold), Counter(found)
-    if counted == others or rules.is_exact:
-        return counted == others
-    left, right = list((counted - others).elements()), list((others - counted).elements())
-    if can_pair_off(left, right, near, work):
-        return True
-    # Rows that are equal need not be each other's: 0, 1 and 1, 2 agree within 1.
-    return have_near(left, found, near, work) and can_pair_off(gold, found, near, work)
+        return have_near(left, list(given), near, self.work) and have_near(right, list(wanted), near, self.work)
+
+    def _bags(self, gold: Sequence[Row], found: Sequence[Row], near: Nearness) -> bool:
+        counted, others = Counter(gold), Counter(found)
+        if counted == others or self.rules.is_exact:
+            return counted == others
+        left, right = list((counted - others).elements()), list((others - counted).elements())
+        if can_pair_off(left, right, near, self.work):
+            return True
+        # Rows that are equal need not be each other's: 0, 1 and 1, 2 agree within 1.
+        return have_near(left, found, near, self.work) and can_pair_off(gold, found, near, self.work)

@@ -149,14 +149,14 @@ def _build(question: Question) -> bytes:
 
 def _image(question: Question) -> bytes:
     """Return the bytes of a database with that schema and those rows."""
+    import duckdb  # see above
+
     connection = _engine()
     with _own_folder():
         connection.execute(f"ATTACH '{_NAME}' (BLOCK_SIZE {_BLOCK_BYTES}); USE {_NAME}")
         connection.execute(question.schema)
-        for table, rows in question.tables:
-            name = '"' + table.replace('"', '""') + '"'
-            for row in rows:
-                connection.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
+        faults = (duckdb.DataError, duckdb.IntegrityError, duckdb.ProgrammingError, duckdb.NotSupportedError)
+        answering.insert(connection.execute, question.tables, faults)
         connection.execute(f"USE memory; DETACH {_NAME}")
         with open(_NAME, "rb") as file:
             return file.read()

@@ -70,6 +70,10 @@ class Golds:
             return Gold(None, f"the gold query gives no result: {ran.outcome}: {ran.message}")
         if not ran.table.rows and task.empty_gold is EmptyGold.TASK_ERROR:
             return Gold(None, "the gold query gives no rows (empty_gold)")
+        try:
+            task.rules_for(ran.table)
+        except KeyError as error:
+            return Gold(None, f"order_keys: {error.args[0]!r} is not exactly one column of the gold's result")
         return Gold(ran.table, size_bytes=ran.size_bytes)
 
     def _make(self, task: SqlTask, slot: Slot) -> bytes:

@@ -5,6 +5,7 @@ databases, tasks name a file below it together with its SHA-256: the name finds 
 judged by, and part of the task's content.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -18,11 +19,14 @@ from assay.errors import InfraFault, TaskFault
 
 MOST_BYTES = 512 << 20
 """Of all images that are kept, and of the largest one."""
+LONGEST_NAME = 255
+"""Bytes of a file's or a folder's name: more no file system of ours takes."""
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _DUCKDB_MAGIC, _DUCKDB_MAGIC_AT = b"DUCK", 8
 _VERSIONS_AT, _WAL = slice(18, 20), b"\x02\x02"
 _ROLLBACK = b"\x01\x01"
+_OF_THE_NAME = frozenset({errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.ENOENT, errno.EINVAL})
 
 
 class Images:
@@ -101,18 +105,29 @@ def without_wal(image: bytes, dialect: str) -> bytes:
 def read_named(folder: Path | None, name: str, sha256: str) -> bytes:
     """Return the content of a file below the operator's folder.
 
-    Raises InfraFault if no folder is configured, TaskFault if there is no such file or its digest is another.
+    Raises InfraFault if no folder is configured or the file cannot be read, TaskFault if there is no such file or its
+    digest is another.
     """
     if folder is None:
         raise InfraFault(f"this worker has no folder of databases, so not {name!r} either: set ASSAY_DATABASES")
-    root = folder.resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root) or not path.is_file():
-        raise TaskFault(f"there is no database {name!r} in the folder of databases")
-    if path.stat().st_size > MOST_BYTES:
-        raise TaskFault(f"the database {name!r} has more than {MOST_BYTES} bytes")
-    content = path.read_bytes()
+    content = _read_below(folder.resolve(), name)
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise TaskFault(f"the database {name!r} has the SHA-256 {found}, not the task's {sha256}")
     return content
+
+
+def _read_below(root: Path, name: str) -> bytes:
+    try:
+        path = (root / name).resolve()
+        if not path.is_relative_to(root) or not path.is_file():
+            raise TaskFault(f"there is no database {name!r} in the folder of databases")
+        if path.stat().st_size > MOST_BYTES:
+            raise TaskFault(f"the database {name!r} has more than {MOST_BYTES} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        if error.errno in _OF_THE_NAME:
+            raise TaskFault(f"there can be no database {name!r}: {error.strerror}") from error
+        raise InfraFault(f"cannot read the database {name!r}: {error.strerror}") from error
+    except (RuntimeError, ValueError) as error:  # links in a circle; a name that is none
+        raise TaskFault(f"there can be no database {name!r}: {error}") from error

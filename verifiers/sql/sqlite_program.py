@@ -74,9 +74,7 @@ def _build(question: Question) -> bytes:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.executescript(question.schema)
     connection.execute("BEGIN")
-    for table, rows in question.tables:
-        for row in rows:
-            connection.execute(f"INSERT INTO {_quoted(table)} VALUES ({','.join('?' * len(row))})", row)
+    answering.insert(connection.execute, question.tables, (sqlite3.Error, OverflowError))
     if connection.in_transaction:
         connection.execute("COMMIT")
     return connection.serialize()
@@ -132,13 +130,9 @@ def _open_virtual_tables(connection: sqlite3.Connection) -> None:
     virtual = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
     for (table,) in connection.execute(virtual).fetchall():
         try:
-            connection.execute(f"SELECT 1 FROM {_quoted(table)} LIMIT 0")
+            connection.execute(f"SELECT 1 FROM {answering.quoted(table)} LIMIT 0")
         except sqlite3.Error:
             continue  # whoever names it will be told
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _text(stored: bytes) -> str:

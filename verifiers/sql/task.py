@@ -10,16 +10,20 @@ from typing import Annotated, Any, ClassVar, Literal, Self  # Any: documents bef
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.canonical import content_hash
+from assay.verifiers.numbers import Whole
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Profile, RuleTask
 from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules
 from assay.verifiers.sql.extraction import Layout, Need, Pick, Places
-from assay.verifiers.sql.images import MOST_BYTES, is_database
+from assay.verifiers.sql.images import LONGEST_NAME, MOST_BYTES, is_database
 from assay.verifiers.sql.lexing import is_blank, is_ordered, mentions_order
-from assay.verifiers.sql.results import Caps
+from assay.verifiers.sql.results import Caps, Table
 
 Value = None | bool | int | float | str
 """A cell of a row that a task gives."""
+ColumnName = Annotated[str, Field(min_length=1, max_length=1000)]
+ColumnPlace = Annotated[Whole, Field(ge=1, le=10_000)]
 Tolerance = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 _ARCTIC = "Yao et al. 2025, arXiv:2505.20315 (1 / 0.1 / 0); snowflakedb/ArcticTraining@b28638e (set comparison)"
@@ -70,9 +74,10 @@ class SqlTask(RuleTask):
     rows are `output_exceeded`. A gold query that fails, writes or exceeds a limit is `task_error`.
 
     Values are equal as Python's are: 20 and 20.0, true and 1; text '3' is not 3; dates and other types go by type and
-    text. Rows in the order of the gold, where that counts, must be exactly in it: ties are not sought, so let a gold
-    order by enough columns. A query is judged by its rows alone: `VALUES` with the right ones is right, so prefer
-    databases whose answers cannot be read off the prompt, and mind golds that give no rows (`empty_gold`).
+    text. Rows in the order of the gold, where that counts, must be exactly in it, even where the gold leaves ties: let
+    it order by enough columns, or name those that it orders by (`order_keys`). A query is judged by its rows alone:
+    `VALUES` with the right ones is right, so prefer databases whose answers cannot be read off the prompt, and mind
+    golds that give no rows (`empty_gold`).
     Source: arXiv:2505.20315; arXiv:2010.02840.
     """
 
@@ -171,6 +176,9 @@ class SqlTask(RuleTask):
     """Whether rows count as often as they occur."""
     order: Order = Order.AUTO
     """When the order of rows matters; never with `compare` set."""
+    order_keys: tuple[ColumnName | ColumnPlace, ...] = Field((), max_length=100)
+    """Columns of the gold's result that its order is by, by name (letter case aside) or place from 1: rows that are
+    equal in all of them may come in any order. Empty: every row has its one place. Only where the order matters."""
     columns: Columns = Columns.ORDERED
     """Which column is compared with which. An assignment that takes too long to find is no match."""
     nulls: Nulls = Nulls.EQUAL
@@ -204,6 +212,8 @@ class SqlTask(RuleTask):
         parts = name.split("/")
         if name and any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
             raise ValueError("a database is named by its path below the folder of databases, such as shop/shop.sqlite")
+        if any(len(part.encode("utf-8", "surrogatepass")) > LONGEST_NAME for part in parts):
+            raise ValueError(f"no file or folder has a name of more than {LONGEST_NAME} bytes")
         return name
 
     @field_validator("gold_sql")
@@ -215,28 +225,47 @@ class SqlTask(RuleTask):
 
     @model_validator(mode="after")
     def _have_one_database(self) -> Self:
+        names = ("schema", "database_base64", "database")
         given = [bool(self.database_schema), bool(self.database_base64), bool(self.database)]
         if sum(given) != 1:
-            raise ValueError("give one database: schema (with rows), database_base64, or database")
+            raise misplaced(
+                (next((name for name, is_there in zip(names, given, strict=True) if is_there), "schema"),),
+                "a task has one database",
+                "give one of schema (with rows), database_base64 and database",
+            )
         if self.rows and not self.database_schema:
-            raise ValueError("rows go with schema only")
+            raise misplaced(("rows",), "rows go with schema only", "leave them out, or give a schema")
         if bool(self.database) != bool(self.database_sha256):
-            raise ValueError("database and database_sha256 go together: the file and the SHA-256 of its content")
+            raise misplaced(
+                ("database_sha256",),
+                "database and database_sha256 go together: the file and the SHA-256 of its content",
+                "give both or neither",
+            )
         if self.database_base64:
             self._check_file()
         if self.compare is Rows.SET and self.order is Order.REQUIRED:
-            raise ValueError("order 'required' means nothing where rows are compared as a set")
+            raise misplaced(
+                ("order",),
+                "'required' means nothing where rows are compared as a set",
+                "give another order, or another compare",
+            )
+        if self.order_keys and not self._is_ordered():
+            raise misplaced(
+                ("order_keys",),
+                "they mean nothing where the order of rows does not matter",
+                "leave them out, or give `order` and a gold query by which it matters",
+            )
         return self
 
     def _check_file(self) -> None:
         try:
             head = base64.b64decode(self.database_base64, validate=True)
         except binascii.Error as error:
-            raise ValueError(f"database_base64 is not base64: {error}") from error
+            raise misplaced(("database_base64",), f"this is not base64: {error}") from error
         if len(head) > MOST_BYTES:
-            raise ValueError(f"database_base64 holds more than {MOST_BYTES} bytes")
+            raise misplaced(("database_base64",), f"it holds more than {MOST_BYTES} bytes")
         if not is_database(head[:100], self.dialect):
-            raise ValueError(f"database_base64 does not hold a database of {self.dialect}")
+            raise misplaced(("database_base64",), f"it does not hold a database of {self.dialect}")
 
     def runs_something(self) -> bool:
         """Queries run in jails."""
@@ -252,12 +281,27 @@ class SqlTask(RuleTask):
         """What a result may hold."""
         return Caps(self.max_rows, self.max_result_bytes)
 
-    @property
-    def rules(self) -> Rules:
-        """What makes two results the same."""
+    def rules_for(self, gold: Table) -> Rules:
+        """Return what makes a result the same as the gold's. Raises KeyError for a key that is no column of it."""
         return Rules(
-            self.compare, self._is_ordered(), self.columns, self.nulls, self.absolute_tolerance, self.relative_tolerance
+            self.compare,
+            self._is_ordered(),
+            self._key_places(gold),
+            self.columns,
+            self.nulls,
+            self.absolute_tolerance,
+            self.relative_tolerance,
         )
+
+    def _key_places(self, gold: Table) -> tuple[int, ...]:
+        names = [name.casefold() for name in gold.columns]
+        places = []
+        for key in self.order_keys:
+            found = [key - 1] if isinstance(key, int) else [n for n, name in enumerate(names) if name == key.casefold()]
+            if len(found) != 1 or found[0] >= len(names):
+                raise KeyError(key)
+            places += found
+        return tuple(places)
 
     def _is_ordered(self) -> bool:
         if self.compare is Rows.SET:

@@ -10,6 +10,7 @@ from assay.schema import Usage, Verdict
 from assay.verifiers.rules.rule import Scored, Term, conclude
 from assay.verifiers.sql.asking import Ran
 from assay.verifiers.sql.comparison import TooMuch, are_same
+from assay.verifiers.sql.differences import difference
 from assay.verifiers.sql.extraction import Found, find_query, has_layout
 from assay.verifiers.sql.golds import Golds
 from assay.verifiers.sql.lexing import is_blank
@@ -97,13 +98,13 @@ def _not_run(task: SqlTask, formed: bool, ran: Ran) -> _Judged:
 
 
 def _compare(task: SqlTask, gold: Table, found: Table) -> tuple[bool, str]:
-    """Return whether the rows are right; the message tells what was found, and nothing of the gold."""
+    """Return whether the rows are right; the message tells how they differ, and nothing of what the gold holds."""
+    rules = task.rules_for(gold)
     try:
-        if are_same(gold, found, task.rules):
-            return True, ""
+        is_right = are_same(gold, found, rules)
     except TooMuch as error:
         return False, str(error)
-    return False, f"the query gives other rows: {len(found.rows)} with {len(found.columns)} columns each"
+    return is_right, "" if is_right else difference(gold, found, rules)
 
 
 def _terms(task: SqlTask, judged: _Judged) -> Mapping[str, float]:

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules, TooMuch, are_same
+from assay.verifiers.sql.differences import difference
 from assay.verifiers.sql.results import Cell, Table, Typed
 
 A, B = ("a", 1), ("b", 2)
@@ -127,3 +128,69 @@ def test_near_rows_in_great_number_are_bounded() -> None:
         same = False
 
     assert not same
+
+
+@pytest.mark.parametrize(
+    ("found", "rules", "same"),
+    [
+        ([("x", 1), ("y", 1), ("z", 2)], Rules(ordered=True, keys=(1,)), True),
+        ([("y", 1), ("x", 1), ("z", 2)], Rules(ordered=True, keys=(1,)), True),
+        ([("y", 1), ("x", 1), ("z", 2)], Rules(ordered=True), False),
+        ([("y", 1), ("x", 1), ("z", 2)], Rules(ordered=True, keys=(0,)), False),
+        ([("x", 1), ("z", 2), ("y", 1)], Rules(ordered=True, keys=(1,)), False),
+        ([("y", 1), ("y", 1), ("z", 2)], Rules(ordered=True, keys=(1,)), False),
+        ([("y", 1.0000001), ("x", 1), ("z", 2)], Rules(ordered=True, keys=(1,), relative=1e-6), True),
+        ([(1, "y"), (1, "x"), (2, "z")], Rules(ordered=True, keys=(1,), columns=Columns.ANY), True),
+        ([(2, "z"), (1, "y"), (1, "x")], Rules(ordered=True, keys=(1,), columns=Columns.ANY), False),
+    ],
+)
+def test_ties_may_come_in_any_order_where_keys_are_named(
+    found: list[tuple[Cell, ...]], rules: Rules, same: bool
+) -> None:
+    """And everything else in its one place; the keys are columns of the gold, wherever they stand in the result."""
+    gold = table(("x", 1), ("y", 1), ("z", 2))
+
+    assert are_same(gold, table(*found), rules) is same
+
+
+def test_rows_without_a_key_have_their_own_tie() -> None:
+    """NULL is equal to NULL among keys."""
+    rules = Rules(ordered=True, keys=(0,))
+
+    assert are_same(table((None, 1), (None, 2)), table((None, 2), (None, 1)), rules)
+
+
+@pytest.mark.parametrize(
+    ("found", "rules", "said"),
+    [
+        (table(B, A), Rules(ordered=True), "the rows are right, but for their order"),
+        (table((1, "a"), (2, "b")), Rules(), "the rows are right, but for the order of columns"),
+        (
+            table((2, "b"), (1, "a")),
+            Rules(ordered=True),
+            "the rows are right, but for their order and the order of columns",
+        ),
+        (table(A, B, columns=("c1", "c0")), Rules(columns=Columns.BY_NAME), "but for the names of columns"),
+        (table(A, B, B), Rules(), "the rows are right, but for how often some occur"),
+        (table(A), Rules(), "the query gives 1 row, not 2"),
+        (table(A, B, ("c", 3)), Rules(columns=Columns.ANY), "the query gives 3 rows, not 2"),
+        (table(("a",), ("b",)), Rules(), "the query gives 1 columns, not 2"),
+        (table(columns=("c0",)), Rules(), "the query gives 0 rows, not 2"),
+        (table(A, ("b", 7)), Rules(), "the query gives other rows: 2 rows with 2 columns each, as many as are right"),
+        (table(A, ("b", None)), Rules(nulls=Nulls.DISTINCT), "there is a NULL"),
+    ],
+)
+def test_messages_tell_how_a_result_differs(found: Table, rules: Rules, said: str) -> None:
+    """By order, names, counts; never by what the gold holds."""
+    gold = table(A, B)
+
+    assert not are_same(gold, found, rules)
+    assert said in difference(gold, found, rules)
+
+
+def test_a_message_costs_little() -> None:
+    """However many assignments of columns there are to try."""
+    chance = random.Random(0)
+    gold, found = (table(*(tuple(chance.choice([0, 1]) for _ in range(40)) for _ in range(300))) for _ in range(2))
+
+    assert difference(gold, found, Rules()).startswith("the query gives other rows: 300 rows")

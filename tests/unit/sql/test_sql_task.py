@@ -13,7 +13,7 @@ import pytest
 from assay.errors import InfraFault, InvalidRequest, TaskFault
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.sql.images import Images, read_named, without_wal
-from assay.verifiers.sql.results import BadAnswer, Caps, unpack_answer
+from assay.verifiers.sql.results import BadAnswer, Caps, Table, unpack_answer
 
 REGISTRY = default_registry()
 DIGEST = "0" * 64
@@ -33,6 +33,8 @@ def parse(**fields: Any) -> Any:
         ({"database": "../a.db", "database_sha256": DIGEST}, "task.database"),
         ({"database": "/etc/passwd", "database_sha256": DIGEST}, "task.database"),
         ({"database": "a/./b", "database_sha256": DIGEST}, "task.database"),
+        ({"database": f"a/{'x' * 256}", "database_sha256": DIGEST}, "task.database"),
+        ({"database": "ä" * 128, "database_sha256": DIGEST}, "task.database"),
         ({"database": "a.db", "database_sha256": "abc"}, "task.database_sha256"),
         ({"database_base64": "%%%"}, "task"),
         ({"database_base64": base64.b64encode(b"no database").decode()}, "task"),
@@ -41,6 +43,9 @@ def parse(**fields: Any) -> Any:
         ({"schema": "x", "rows": {"t": [[[1]]]}}, "task.rows"),
         ({"schema": "x", "compare": "set", "order": "required"}, "task"),
         ({"schema": "x", "dialect": "oracle"}, "task.dialect"),
+        ({"schema": "x", "order_keys": ["a"]}, "task"),
+        ({"schema": "x", "order_keys": [0], "order": "required"}, "task.order_keys"),
+        ({"schema": "x", "order_keys": [True], "order": "required"}, "task.order_keys"),
     ],
 )
 def test_tasks_without_a_meaning_are_refused(fields: dict[str, Any], path: str) -> None:
@@ -49,6 +54,17 @@ def test_tasks_without_a_meaning_are_refused(fields: dict[str, Any], path: str) 
         parse(**fields)
 
     assert caught.value.path.startswith(path)
+
+
+def test_order_keys_are_columns_of_the_golds_result() -> None:
+    """By name, letter case aside, or place from 1; what is not exactly one of them is told."""
+    gold = Table(("Name", "pay", "x", "x"), ())
+    task = parse(schema="x", gold_sql="SELECT 1 ORDER BY 1", order_keys=["name", 2])
+
+    assert task.rules_for(gold).keys == (0, 1)
+    for wrong in ("nme", "x", 5):
+        with pytest.raises(KeyError):
+            parse(schema="x", order="required", order_keys=[wrong]).rules_for(gold)
 
 
 def test_duckdb_is_required_where_it_is_used() -> None:
@@ -77,6 +93,10 @@ def test_named_databases(tmp_path: Path) -> None:
     assert read_named(folder, "shop/a.db", digest) == b"content"
     for name, said in (("shop/b.db", "no database"), ("link", "no database"), ("shop", "no database")):
         with pytest.raises(TaskFault, match=said):
+            read_named(folder, name, digest)
+    (folder / "round").symlink_to(folder / "round")
+    for name in ("x" * 300, "round", "round/a.db", "shop/a.db/b", "a\0b", "\ud800"):
+        with pytest.raises(TaskFault, match="database"):
             read_named(folder, name, digest)
     with pytest.raises(TaskFault, match=f"has the SHA-256 {digest}"):
         read_named(folder, "shop/a.db", DIGEST)
