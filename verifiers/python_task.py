@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, model_vali
 from assay.schema import Scoring, TaskBase, Wire
 from assay.verifiers.comparison import parse_comparison
 from assay.verifiers.entry import derive_entry, imported_names
+from assay.verifiers.refusals import misplaced
 
 
 class Style(StrEnum):
@@ -138,7 +139,11 @@ class PythonTask(TaskBase):
     def _agree(self) -> Self:
         given = [name for name in ("tests", "test_code", "cases", "test_file") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(f"give exactly one of tests, test_code, cases and test_file, not {given or 'none'}")
+            raise misplaced(
+                (given[1] if given else "tests",),
+                f"there are {' and '.join(given)}" if given else "there is nothing to test by",
+                "give exactly one of tests, test_code, cases and test_file",
+            )
         allowed = {
             "tests": (Style.EXPR, Style.ASSERT),
             "test_code": (Style.CHECK,),
@@ -146,7 +151,9 @@ class PythonTask(TaskBase):
             "test_file": (Style.PYTEST,),
         }[given[0]]
         if self.style is not None and self.style not in allowed:
-            raise ValueError(f"style {self.style} does not go with {given[0]}")
+            raise misplaced(
+                ("style",), f"{self.style} does not go with {given[0]}", f"use {' or '.join(allowed)}, or leave it out"
+            )
         self._agree_on_cases()
         self._agree_on_weights()
         return self
@@ -154,27 +161,27 @@ class PythonTask(TaskBase):
     def _agree_on_cases(self) -> None:
         kinds = {case.is_stdio for case in self.cases or ()}
         if len(kinds) > 1 or (kinds and self.style and kinds != {self.style is Style.STDIO}):
-            raise ValueError("cases have either args and expected, or stdin and stdout")
+            raise misplaced(("cases",), "cases have either args and expected, or stdin and stdout, as the style says")
         stdio = self.resolved_style is Style.STDIO
         if self.checker is not None and not stdio:
-            raise ValueError("a checker goes with stdin/stdout cases only")
+            raise misplaced(("checker",), "it goes with stdin/stdout cases only", "leave it out")
         if self.compare is not None and not stdio:
-            raise ValueError("compare goes with stdin/stdout cases only")
+            raise misplaced(("compare",), "it goes with stdin/stdout cases only", "leave it out")
         if self.checker is not None and self.compare is not None:
-            raise ValueError("give a checker or compare, not both")
+            raise misplaced(("compare",), "the checker compares", "give one of the two")
         if self.resolved_style is Style.CALLS and self.cases and not self.entry:
-            raise ValueError("entry_point is needed: neither prompt nor tests name a function")
+            raise misplaced(("entry_point",), "neither prompt nor tests name a function", "name it here")
 
     def _agree_on_weights(self) -> None:
         if (self.scoring is Scoring.WEIGHTED) != bool(self.weights):
-            raise ValueError("weights and scoring 'weighted' go together")
+            raise misplaced(("weights",), "weights and scoring 'weighted' go together", "give both or neither")
         if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
-            raise ValueError("weights are finite numbers at or above 0")
+            raise misplaced(("weights",), "weights are finite numbers at or above 0")
         if self.weights and sum(self.weights) <= 0:
-            raise ValueError("at least one weight is above 0")
+            raise misplaced(("weights",), "all weights are 0", "give a test a weight above 0")
         count = self.test_count
         if self.weights and count is not None and count != len(self.weights):
-            raise ValueError(f"{len(self.weights)} weights for {count} tests")
+            raise misplaced(("weights",), f"{len(self.weights)} weights for {count} tests", "give one for each")
 
     @property
     def resolved_style(self) -> Style | None:

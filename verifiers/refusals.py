@@ -73,7 +73,7 @@ def _place(document: object, fault: ErrorDetails) -> Place:
     for number, part in enumerate(fault["loc"], 1):
         if _holds(here, part):
             here = here[part]
-        elif number < len(fault["loc"]) or fault["type"] not in ("missing", _ABSENT):
+        elif number < len(fault["loc"]) or fault["type"] not in ("missing", _ABSENT, _PLACED):
             continue
         kept.append(part)
     return tuple(kept)

@@ -9,6 +9,7 @@ from assay.schema import Scoring, TaskBase, Verdict
 from assay.verifiers.comparison import parse_comparison
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.python_task import ComparisonText, Dotted, FenceRule
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.rule import refuse_limits_of_tests
 from assay.verifiers.scoring import Policy, conclude, refuse
 from assay.verifiers.split.assembly import Sources
@@ -40,9 +41,9 @@ class RunTask(TaskBase):
     @model_validator(mode="after")
     def _agree(self) -> Self:
         if self.stdout is None and "compare" in self.model_fields_set:
-            raise ValueError("compare goes with stdout only")
+            raise misplaced(("compare",), "it goes with stdout only", "leave it out, or give stdout")
         if self.scoring is Scoring.WEIGHTED:
-            raise ValueError("scoring 'weighted' needs several tests, and this is one")
+            raise misplaced(("scoring",), "'weighted' needs several tests, and this is one", "leave it out")
         refuse_limits_of_tests(self)
         return self
 

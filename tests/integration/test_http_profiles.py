@@ -62,5 +62,6 @@ def test_a_verifier_that_lacks_it_is_refused(http: httpx.Client, is_stored: bool
     answer = http.post("/v1/batches", json=body)
 
     assert answer.status_code == 422
-    assert answer.json()["path"] == ("attempts[0].task_id" if is_stored else "tasks[0].profile")
+    assert answer.json()["path"] == "options.profile"
+    assert ("attempts[0].task_id" if is_stored else "tasks[0]") in answer.json()["detail"]
     assert "'echo' has no profile" in answer.json()["detail"]

@@ -62,7 +62,7 @@ def test_an_unknown_profile_is_refused_by_its_field(verifier: str) -> None:
     [
         ("open-rs/paper", {"answer": 5}, "tasks[3].parameters.answer"),
         ("dapo/code", {**ANSWER, "max_len": "x", "cache": 1}, "tasks[3].parameters.max_len"),
-        ("dapo/code", {**ANSWER, "max_len": 1, "cache": 2}, "tasks[3].parameters"),
+        ("dapo/code", {**ANSWER, "max_len": 1, "cache": 2}, "tasks[3].parameters.cache"),
         ("kimi/paper", {**ANSWER, "length_weight": "x"}, "tasks[3].parameters.length_weight"),
         ("d1-gsm8k/code", {"answer": ["a"]}, "tasks[3].parameters.answer"),
         ("open-rs/paper", {}, "tasks[3].parameters"),

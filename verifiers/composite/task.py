@@ -22,9 +22,12 @@ from assay.schema import Scoring, TaskBase, Wire
 from assay.verifiers.composite.group_terms import GroupTerm, Name
 from assay.verifiers.composite.profiles import PROFILES
 from assay.verifiers.composite.templates import expanded, pointed
-from assay.verifiers.refusals import refusal
+from assay.verifiers.refusals import Place, misplaced, refusal
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.rule import Factor, Profile, ProfiledTask, Termed, refuse_limits_of_tests
+
+Fault = tuple[Place, str, str]
+"""Where a fault is, what it is, and what to do."""
 
 _MOST_GIVEN = 3
 _OUTER_FIELDS = ("id", "verifier", "limits", "gold", "canonical_solution", "requires", "metadata")
@@ -184,8 +187,8 @@ class CompositeTask(ProfiledTask):
     @model_validator(mode="after")
     def _agree(self, info: ValidationInfo) -> Self:
         names = [*(part.name for part in self.terms), *(term.name for term in self.group_terms)]
-        for fault in _faults(self, names):
-            raise ValueError(fault)
+        for place, what, fix in _faults(self, names):
+            raise misplaced(place, what, fix)
         registry = (info.context or {}).get("registry")
         if not isinstance(registry, Registry):
             raise ValueError("a composite task is typed by a registry, which knows the verifiers of its parts")
@@ -193,7 +196,7 @@ class CompositeTask(ProfiledTask):
         self._asks_models = any(part.first_task.asks_models() for part in self._parts)
         refuse_limits_of_tests(self)
         if "limits" in self.model_fields_set and not (self.runs_something() or self._asks_models):
-            raise ValueError("limits mean nothing here: no part runs anything")
+            raise misplaced(("limits",), "they mean nothing here: no part runs anything", "leave them out")
         return self
 
     @model_validator(mode="wrap")
@@ -208,33 +211,44 @@ class CompositeTask(ProfiledTask):
             raise pointed(cls.PROFILES, document, error) from error
 
 
-def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[str]:
+def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[Fault]:
     """Yield what is wrong with a composite, whatever its parts are."""
-    parts = {part.name for part in task.terms}
+    parts = {part.name: None for part in task.terms}
+    among = f"use one of {', '.join(names)}"
     if not names:
-        yield "there is nothing to judge by: give terms, or a profile"
-    if len(set(names)) < len(names):
-        yield "every term needs a name of its own"
-    for term in (*task.terms, *task.group_terms):
-        if term.gate is not None and (term.gate not in parts or term.gate == term.name):
-            yield f"the gate of {term.name!r} is {term.gate!r}, which is no other part"
-    for group_term in task.group_terms:
+        yield ("terms",), "there is nothing to judge by", "give terms, group_terms, or a profile"
+    kinds = (("terms", task.terms), ("group_terms", task.group_terms))
+    places: list[Place] = [(kind, number) for kind, terms in kinds for number in range(len(terms))]
+    for number, (place, name) in enumerate(zip(places, names, strict=True)):
+        if name in names[:number]:
+            yield (*place, "name"), f"another term is called {name!r}", "give it a name of its own"
+    for place, term in zip(places, (*task.terms, *task.group_terms), strict=True):
+        others = [part for part in parts if part != term.name]
+        if term.gate is not None and term.gate not in others:
+            fix = f"use one of {', '.join(others)}" if others else "leave it out"
+            yield (*place, "gate"), f"{term.gate!r} is no other part", fix
+    for number, group_term in enumerate(task.group_terms):
         if group_term.kind == "relative_length" and group_term.right is not None and group_term.right not in parts:
-            yield f"{group_term.name!r} asks {group_term.right!r} whether an attempt is right, which is no part"
-    for field, chosen in (("decides", task.decides), ("weights", tuple(task.weights))):
-        if unknown := set(chosen) - set(names):
-            yield f"{field} names {sorted(unknown)}, which are no terms: use {', '.join(names)}"
+            fix = f"use one of {', '.join(parts)}" if parts else "leave it out"
+            yield ("group_terms", number, "right"), f"{group_term.right!r} is no part", fix
+    for number, name in enumerate(task.decides):
+        if name not in names:
+            yield ("decides", number), f"there is no term {name!r}", among
+    for name in task.weights:
+        if name not in names:
+            yield ("weights", name), f"there is no term {name!r}", among
     yield from _numeric_faults(task)
 
 
-def _numeric_faults(task: CompositeTask) -> Iterator[str]:
-    for owner, bounds in (("the reward", task.clip), *((repr(part.name), part.clip) for part in task.terms)):
+def _numeric_faults(task: CompositeTask) -> Iterator[Fault]:
+    places: list[Place] = [("clip",), *(("terms", number, "clip") for number in range(len(task.terms)))]
+    for place, bounds in zip(places, (task.clip, *(part.clip for part in task.terms)), strict=True):
         if bounds is not None and bounds[0] > bounds[1]:
-            yield f"clip of {owner}: the lowest value is above the highest"
+            yield place, "the lowest value is above the highest", "turn them round"
     if task.scoring is not Scoring.SHARE:
-        yield "scoring means nothing here: the reward is the weighted sum of the terms"
+        yield ("scoring",), "it means nothing here: the reward is the weighted sum of the terms", "leave it out"
     if task.gold is not None and not task.terms:
-        yield "a gold says nothing where only group terms judge"
+        yield ("gold",), "a gold says nothing where only group terms judge", "leave it out"
 
 
 def _type_part(task: CompositeTask, number: int, registry: Registry) -> TypedPart:

@@ -11,6 +11,7 @@ from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
 from assay.verifiers.models.blaming import OnUnreadable
 from assay.verifiers.models.interface import EndpointName
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.plan import PlanFields
 from assay.verifiers.rules.rule import Profile
@@ -118,7 +119,11 @@ class ChainTask(PlanFields):
     @model_validator(mode="after")
     def _check_size(self) -> Self:
         if self.max_steps * self.max_output_characters > _MOST_SEEN:
-            raise ValueError(f"max_steps times max_output_characters is more than {_MOST_SEEN}: lower one of them")
+            raise misplaced(
+                ("max_output_characters",),
+                f"times max_steps it is more than {_MOST_SEEN}",
+                f"give at most {_MOST_SEEN // self.max_steps}, or fewer steps",
+            )
         return self
 
     @cached_property

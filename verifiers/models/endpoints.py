@@ -11,9 +11,10 @@ import httpx
 from pydantic import ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from assay.canonical import dump_line
-from assay.errors import InvalidRequest, plain
+from assay.errors import InvalidRequest
 from assay.settings import model_key
 from assay.strictness import ToTheLetter
+from assay.verifiers.refusals import misplaced, refusal
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _KEY = re.compile(r"[!-~]{1,4096}")
@@ -52,17 +53,19 @@ class Endpoint(ToTheLetter):
         try:
             url = httpx.URL(self.base_url)
         except httpx.InvalidURL:
-            raise ValueError("base_url is no address") from None
+            raise misplaced(("base_url",), "this is no address") from None
         if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
-            raise ValueError("base_url is http(s)://host[:port]/path, without user, query and fragment")
+            raise misplaced(("base_url",), "use http(s)://host[:port]/path, without user, query and fragment")
         if url.port is not None and not 0 < url.port <= _MOST_PORT:
-            raise ValueError("base_url has a port that is none")
+            raise misplaced(("base_url",), f"its port is none: use 1 to {_MOST_PORT}")
         if ours := sorted(_OURS & self.parameters.keys()):
-            raise ValueError(f"parameters may not set {', '.join(ours)}")
+            raise misplaced(
+                ("parameters", ours[0]), "this may not be set here", "use the field of the endpoint, or leave it"
+            )
         try:
             dump_line(self.parameters)
         except (ValueError, TypeError):
-            raise ValueError("parameters are no JSON") from None
+            raise misplaced(("parameters",), "they are no JSON") from None
         return self
 
     @property
@@ -103,13 +106,17 @@ def _access(name: str, table: object, environ: Mapping[str, str] | None) -> Acce
     path = f"models.{name}"
     if not _NAME.fullmatch(name):
         raise InvalidRequest("an endpoint's name is letters, digits, '.', '_' and '-'", path=path, fix="rename it")
+    if not isinstance(table, Mapping):
+        raise InvalidRequest("an endpoint is a table", path=path, fix=f"write [{name}] and its fields below")
     try:
         endpoint = Endpoint.model_validate(table)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join([path, *map(str, first["loc"])])
+        found = refusal(error, table)
+        found.path = f"{path}.{found.path}" if found.path else path
+        if found.path.removeprefix(f"{path}.") in table.keys() - Endpoint.model_fields.keys():
+            found.detail, found.fix = "there is no such field", f"use {', '.join(Endpoint.model_fields)}"
         # from None: the library's own text shows what was given, which may be a key in the wrong place
-        raise InvalidRequest(plain(first["msg"]), path=where, fix="see docs/models.md") from None
+        raise found from None
     return Access(endpoint, _key(endpoint.api_key_env, path, environ))
 
 

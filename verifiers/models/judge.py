@@ -14,6 +14,7 @@ from assay.verifiers.models import blaming, judge_prompts
 from assay.verifiers.models.blaming import OnUnreadable
 from assay.verifiers.models.interface import EndpointName, Line, NoModels, Request
 from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.answers.extraction import Source, read
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term, conclude
 
@@ -135,9 +136,9 @@ class JudgeTask(RuleTask):
     def _agree(self) -> Self:
         self.refuse_fields_of_other_kinds(self.kind, _FIELDS)
         if self.kind == "rubric" and not self.rubric.strip():
-            raise ValueError("there is nothing to judge by: give a rubric")
+            raise misplaced(("rubric",), "there is nothing to judge by", "give a rubric")
         if self.kind == "caption_recall" and not self.events:
-            raise ValueError("there is nothing to judge by: give events")
+            raise misplaced(("events",), "there is nothing to judge by", "give events")
         return self
 
 

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from assay.canonical import content_hash
 from assay.schema import Wire
 from assay.verifiers.program.returned import MOST_TERMS, NAME, WHOLE
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.rule import Factor, Profile, RuleTask
 
 _Name = Annotated[str, Field(pattern=NAME)]
@@ -48,7 +49,7 @@ class Range(Wire):
     @model_validator(mode="after")
     def _ascend(self) -> Self:
         if self.low >= self.high:
-            raise ValueError("low must be below high")
+            raise misplaced(("low",), f"low must be below high, {self.high:g}")
         return self
 
 
@@ -118,10 +119,11 @@ class ProgramTask(SourcedTask):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        try:
-            json.dumps([self.data, self.metadata], allow_nan=False)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"data and metadata go to the source as JSON: {error}") from None
+        for name in ("data", "metadata"):
+            try:
+                json.dumps(getattr(self, name), allow_nan=False)
+            except (ValueError, RecursionError) as error:
+                raise misplaced((name,), f"it goes to the source as JSON: {error}") from None
         return self
 
     @property

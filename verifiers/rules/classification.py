@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.layouts import THINK_ANSWER_TERM, think_answer
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
@@ -52,9 +53,13 @@ class ClassificationTask(RuleTask):
     def _refuse_unreachable(self) -> Self:
         right = _normalise(self.label, self.normalise)
         if not right:
-            raise ValueError(f"no answer can equal the label {self.label!r}")
+            raise misplaced(
+                ("label",), f"no answer can equal the label {self.label!r}", "give one that holds letters or digits"
+            )
         if self.known is not None and right not in self.known:
-            raise ValueError(f"the label {self.label!r} is none of `labels`")
+            raise misplaced(
+                ("label",), f"the label {self.label!r} is none of `labels`", "give one of them, or add it there"
+            )
         return self
 
     @cached_property

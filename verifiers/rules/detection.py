@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.boxes import Box, EmptyUnion, Floats, iou_matrix, match_greedily, match_optimally, rows
 from assay.verifiers.rules.detections import (
     MOST_BOXES,
@@ -104,11 +105,17 @@ class DetectionTask(RuleTask):
     @model_validator(mode="after")
     def _refuse_what_cannot_be_judged(self) -> Self:
         if self.confidence == "absent" and "confidence_key" in self.model_fields_set:
-            raise ValueError("without confidences there is no `confidence_key`: leave it out")
+            raise misplaced(("confidence_key",), "without confidences there is no key of theirs", "leave it out")
         if self.threshold == 1 and self.threshold_rule == "above":
-            raise ValueError("no IoU exceeds a threshold of 1: lower it, or set threshold_rule to 'at_least'")
+            raise misplaced(
+                ("threshold",), "no IoU exceeds a threshold of 1", "lower it, or set threshold_rule to 'at_least'"
+            )
         if self.matching == "optimal" and len(self.boxes) > MOST_OPTIMAL:
-            raise ValueError(f"optimal matching takes at most {MOST_OPTIMAL} boxes")
+            raise misplaced(
+                ("boxes",),
+                f"optimal matching takes at most {MOST_OPTIMAL} boxes",
+                f"give at most {MOST_OPTIMAL}, or another `matching`",
+            )
         return self
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self, assert_never
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.answers.extraction import Block, Source, read, tagged, well_formed
 from assay.verifiers.rules.answers.minerva import minerva
 from assay.verifiers.rules.answers.quantity import value
@@ -139,15 +140,25 @@ class ExactMatchTask(RuleTask):
     @model_validator(mode="after")
     def _refuse_inconsistent(self) -> Self:
         if (self.layout == "none") != (not self.tags):
-            raise ValueError("layout and tags belong together: give both or neither")
+            raise misplaced(("tags",), "layout and tags belong together", "give both or neither")
         if not -1e6 <= self.scores[0] < self.scores[1] <= 1e6:
-            raise ValueError("scores must rise, and be finite")
+            raise misplaced(("scores",), "the second of the two must be the higher, and both within 1e6 of 0")
         if self.most_tags is not None and not self.scores[0] <= 0 < self.scores[1]:
-            raise ValueError("most_tags quarters the second of `scores`: it must be positive, and the first one not")
+            raise misplaced(
+                ("most_tags",),
+                "it quarters the second of `scores`, which must be positive then, and the first one not",
+                "leave it out, or give other scores",
+            )
         if self.extract is not Source.TAG and (self.least_blocks > 1 or self.block is not Block.LAST):
-            raise ValueError("block and least_blocks mean nothing here: extract is not `tag`")
+            raise misplaced(
+                ("block" if self.block is not Block.LAST else "least_blocks",),
+                "it means nothing here: extract is not `tag`",
+                "leave it out",
+            )
         if self.extract in (Source.HASH_NUMBER, Source.HASH_LINE) and any("####" in one for one in self.answers):
-            raise ValueError("an answer holds `####`, which no answer that is read can: give what stands behind it")
+            raise misplaced(
+                ("answers",), "one holds `####`, which no answer that is read can", "give what stands behind it"
+            )
         return self
 
 

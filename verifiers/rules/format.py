@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.format_checks import CHECKS, LONGEST_PREFILL, CheckName
 from assay.verifiers.rules.layouts import blocks_in_order, hardened_blocks_in_order
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
@@ -56,10 +57,11 @@ class FormatTask(RuleTask):
     @model_validator(mode="after")
     def _check_something(self) -> Self:
         if not self.checks and not self.tags:
-            raise ValueError("name at least one of checks, or tags of your own")
-        for name in (self.checks, self.tags):
-            if len(set(name)) < len(name):
-                raise ValueError(f"repeated: {', '.join(name)}")
+            raise misplaced(("checks",), "there are neither checks nor tags of your own", "name at least one")
+        for field in ("checks", "tags"):
+            names = getattr(self, field)
+            if len(set(names)) < len(names):
+                raise misplaced((field,), f"one is named twice: {', '.join(names)}", "name each once")
         return self
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Self, assert_never
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules import gui_points
 from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.boxes import Box, iou, rows
@@ -150,42 +151,50 @@ class GuiTask(RuleTask):
     def _check_gold(self) -> Self:
         self.refuse_fields_of_other_kinds(self.kind, _FIELDS)
         if any(number(factor) is None or factor <= 0 for factor in self.scale):
-            raise ValueError("scale takes two positive numbers")
+            raise misplaced(("scale",), "scale takes two positive numbers")
         if self.kind != "action":
             self._check_box()
         elif self.right_action != "click":
             if self.box is not None or self.point is not None:
-                raise ValueError(f"{self.right_action} is not judged by a place: leave out `box` and `point`")
+                raise misplaced(
+                    ("box" if self.box is not None else "point",),
+                    f"{self.right_action} is not judged by a place",
+                    "leave out `box` and `point`",
+                )
             self._check_text()
         elif (self.box is None) == (self.point is None):
-            raise ValueError("a click is judged by a `box` or a `point`: give one of them")
+            raise misplaced(("box",), "a click is judged by a `box` or a `point`", "give one of them")
         elif self.input_text is not None:
-            raise ValueError("a click is not judged by a text: leave out `input_text`")
+            raise misplaced(("input_text",), "a click is not judged by a text", "leave it out")
         return self
 
     def _check_box(self) -> None:
-        """Raise ValueError if the right box is missing, or none that an answer could reach."""
+        """Raise ValidationError if the right box is missing, or none that an answer could reach."""
         if self.box is None:
-            raise ValueError(f"{self.kind} is judged by a `box`")
+            raise misplaced(("box",), f"{self.kind} is judged by a `box`", "add it")
         if self.kind == "box_iou":
             if self.box[0] == self.box[2] or self.box[1] == self.box[3]:
-                raise ValueError("no answer overlaps a `box` without area")
+                raise misplaced(("box",), "no answer overlaps a `box` without area")
             if self.threshold == 1 and self.threshold_rule == "above":
-                raise ValueError("no IoU exceeds a threshold of 1: lower it, or set threshold_rule to 'at_least'")
+                raise misplaced(
+                    ("threshold",), "no IoU exceeds a threshold of 1", "lower it, or set threshold_rule to 'at_least'"
+                )
 
     def _check_text(self) -> None:
-        """Raise ValueError if the right text is missing, means nothing, or is none that could be answered."""
+        """Raise ValidationError if the right text is missing, means nothing, or is none that could be answered."""
         action, right = self.right_action, self.input_text
         if right is None:
             if action in _WITH_TEXT and self.text_match != "ignore":
-                raise ValueError(f"{action} is judged by its text: give `input_text`")
+                raise misplaced(("input_text",), f"{action} is judged by its text", "add it")
             return
         if action not in _WITH_TEXT and (action not in _MAY_HAVE_TEXT or self.text_match == "f1_or_part"):
-            raise ValueError(f"{action} is not judged by a text here: leave out `input_text`")
+            raise misplaced(("input_text",), f"{action} is not judged by a text here", "leave it out")
         if not has_words(right) or right == NO_TEXT:
-            raise ValueError(f"no answer has the text {right!r}: give another `input_text`")
+            raise misplaced(("input_text",), f"no answer has the text {right!r}", "give another")
         if action == "scroll" and self.checks == "action" and right.strip().lower() not in DIRECTIONS:
-            raise ValueError(f"nobody scrolls {right[:40]!r}: use one of {', '.join(sorted(DIRECTIONS))}")
+            raise misplaced(
+                ("input_text",), f"nobody scrolls {right[:40]!r}", f"use one of {', '.join(sorted(DIRECTIONS))}"
+            )
 
 
 class Gui:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self  # Any: schemas and documents are JSON val
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.literal import read_json
 from assay.verifiers.rules.optional import require
@@ -55,9 +56,9 @@ class JsonSchemaTask(RuleTask):
         try:
             kept = self.expected is None or compiled.is_valid(self.expected)
             if not (kept and same_json(self.expected, self.expected)):
-                raise ValueError("the expected document does not keep to json_schema")
+                raise misplaced(("expected",), "the expected document does not keep to json_schema")
         except RecursionError as error:
-            raise ValueError("the expected document is nested too deeply") from error
+            raise misplaced(("expected",), "the expected document is nested too deeply") from error
         return self
 
     @cached_property
@@ -72,7 +73,7 @@ class JsonSchemaTask(RuleTask):
                 offline=True,
             )
         except (library.ValidationError, library.ReferencingError, ValueError) as error:
-            raise ValueError(f"json_schema is refused: {str(error)[:300]}") from error
+            raise misplaced(("json_schema",), f"the schema is refused: {str(error)[:300]}") from error
 
 
 class JsonSchema:

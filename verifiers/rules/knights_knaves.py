@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.layouts import THINK_ANSWER, once_each
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
@@ -51,9 +52,9 @@ class KnightsKnavesTask(RuleTask):
     @model_validator(mode="after")
     def _tell_names_apart(self) -> Self:
         if len({name.lower() for name in self.roles}) < len(self.roles):
-            raise ValueError("two names of roles differ in case only")
+            raise misplaced(("roles",), "two names differ in case only")
         if any(_ROLE.search(name.lower()) or name != name.strip() for name in self.roles):
-            raise ValueError("a name of roles holds a role, or blanks at its ends")
+            raise misplaced(("roles",), "a name holds a role, or blanks at its ends")
         return self
 
 

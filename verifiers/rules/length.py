@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Self, assert_never
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.errors import InvalidRequest
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.rule import Factor, Profile, RuleTask, Scored, Term
 
 _FIELDS = {
@@ -81,11 +82,20 @@ class LengthTask(RuleTask):
     def _agree(self) -> Self:
         self.refuse_fields_of_other_kinds(self.kind, _FIELDS)
         if self.unit == "tokens" and self.length is None:
-            raise ValueError("unit 'tokens' needs `length`: this service has no tokenizer")
+            raise misplaced(
+                ("length",),
+                "needed where the unit is 'tokens': this service has no tokenizer",
+                "add it, or give another unit",
+            )
         if self.kind == "soft_overlong" and (self.cache is None or self.cache > self.max_len):
-            raise ValueError("soft_overlong needs `cache`, at most max_len")
-        if self.min_wrong > self.max_wrong or self.min_correct > self.max_correct:
-            raise ValueError("min_wrong <= max_wrong and min_correct <= max_correct must hold")
+            raise misplaced(
+                ("cache",),
+                "soft_overlong needs it, and at most max_len of it",
+                f"give a number from 0 to {self.max_len}",
+            )
+        for least, most in (("min_wrong", "max_wrong"), ("min_correct", "max_correct")):
+            if getattr(self, least) > getattr(self, most):
+                raise misplaced((least,), f"it is above {most}", f"give at most {getattr(self, most):g}")
         if self.kind == "cosine" and self.correct is None:
             raise InvalidRequest(
                 "a cosine of the length needs to know whether the answer is right",

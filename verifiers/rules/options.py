@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.rule import RuleTask
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -36,9 +37,15 @@ class OptionTask(RuleTask):
     @model_validator(mode="after")
     def _refuse_unreachable(self) -> Self:
         if self.both_unreadable == "wrong" and self.right_letter() not in self.letters:
-            raise ValueError(f"answer {self.answer[:40]!r} is none of the options {self.letters}: give its letter")
+            raise misplaced(
+                ("answer",), f"{self.answer[:40]!r} is none of the options {self.letters}", "give its letter"
+            )
         if self.choices and _ALPHABET.find(self.right_letter()) >= len(self.choices):
-            raise ValueError(f"answer {self.answer[:40]!r} is none of the {len(self.choices)} choices")
+            raise misplaced(
+                ("answer",),
+                f"{self.answer[:40]!r} is none of the {len(self.choices)} choices",
+                "give the letter of one",
+            )
         return self
 
     def right_letter(self) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self  # Any: re2 has no types
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.optional import require
 from assay.verifiers.rules.rule import RuleTask, Scored, Term
 
@@ -46,7 +47,11 @@ class RegexTask(RuleTask):
     @model_validator(mode="after")
     def _compile(self) -> Self:
         if not self.patterns and not self.forbidden:
-            raise ValueError("patterns and forbidden are both empty: nothing would be judged")
+            raise misplaced(
+                ("patterns",),
+                "patterns and forbidden are both empty: nothing would be judged",
+                "give a pattern in one of them",
+            )
         self.compiled  # noqa: B018 - refuses what cannot be compiled
         return self
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.rule import MOST_FACTOR, Profile, RuleTask, Scored, Term
 
 Ids = NDArray[np.int64]
@@ -53,7 +54,7 @@ class RepetitionTask(RuleTask):
     @model_validator(mode="after")
     def _count_tokens_as_trl_does(self) -> Self:
         if self.profile == _TRL and self.token_ids is None:
-            raise ValueError(f"{_TRL} counts tokens: give `token_ids`, as this service has no tokenizer")
+            raise misplaced(("token_ids",), f"{_TRL} counts tokens, and this service has no tokenizer", "add them")
         return self
 
 

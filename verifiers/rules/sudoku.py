@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 
@@ -76,18 +77,28 @@ class SudokuTask(RuleTask):
         cells = cells_of(self.puzzle)
         size = _SIZES.get(len(cells))
         if size is None or not cells.isascii() or not cells.isdecimal() or max(cells) > str(size):
-            raise ValueError("puzzle must be 16 cells of 0 to 4 or 81 cells of 0 to 9")
+            raise misplaced(("puzzle",), "puzzle must be 16 cells of 0 to 4 or 81 cells of 0 to 9")
         if self.size not in (None, size):
-            raise ValueError(f"size {self.size} does not fit a puzzle of {len(cells)} cells")
+            raise misplaced(
+                ("size",),
+                f"size {self.size} does not fit a puzzle of {len(cells)} cells",
+                f"give {size}, or leave it out",
+            )
         if self.solution is None:
             if self.mode != "valid":
-                raise ValueError(f"mode {self.mode!r} needs the solution")
+                raise misplaced(
+                    ("solution",), f"mode {self.mode!r} needs the solution", "add it, or set mode to 'valid'"
+                )
             if any(_repeats(unit.replace(_EMPTY, "")) for unit in _units(cells)):
-                raise ValueError("puzzle has a digit twice in a row, column or box: nothing solves it")
+                raise misplaced(("puzzle",), "puzzle has a digit twice in a row, column or box: nothing solves it")
         elif not solves(cells_of(self.solution), cells):
-            raise ValueError("solution does not solve the puzzle")
+            raise misplaced(("solution",), "solution does not solve the puzzle")
         if _EMPTY not in cells and self.full_puzzle == "refused":
-            raise ValueError("puzzle has no empty cell: there is nothing to judge")
+            raise misplaced(
+                ("puzzle",),
+                "puzzle has no empty cell: there is nothing to judge",
+                "leave out the cells to be found, or set full_puzzle to another value",
+            )
         return self
 
 

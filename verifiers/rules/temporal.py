@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.coordinates import MOST
 from assay.verifiers.rules.intervals import Interval, hull_iou
@@ -69,8 +70,10 @@ class TemporalTask(RuleTask):
     @model_validator(mode="after")
     def _refuse_unreachable(self) -> Self:
         if self.clip_to_s is not None and not 0 <= self.interval[0] <= self.interval[1] <= self.clip_to_s:
-            raise ValueError(
-                f"the interval does not lie within the clip of {self.clip_to_s:g} s, which answers are moved to"
+            raise misplaced(
+                ("interval",),
+                f"the interval does not lie within the clip of {self.clip_to_s:g} s, which answers are moved to",
+                "give another, or a longer clip_to_s",
             )
         return self
 

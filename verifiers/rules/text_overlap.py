@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self  # Any: the libraries have no t
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.optional import check_installed, require
 from assay.verifiers.rules.rule import RuleTask, Scored, Term
 
@@ -61,11 +62,13 @@ class TextOverlapTask(RuleTask):
     @model_validator(mode="after")
     def _refuse_what_cannot_be_judged(self) -> Self:
         if len(set(self.metrics)) < len(self.metrics):
-            raise ValueError("metrics names one twice")
+            raise misplaced(("metrics",), "one metric is named twice", "name each once")
         if any(metric != "bleu" for metric in self.metrics):
             check_installed("rouge_score", "rouge-score")
             if not all(_tokenize(self, reference) for reference in self.references):
-                raise ValueError("a reference has no tokens: choose other `tokens`")
+                raise misplaced(
+                    ("references",), "one of the references has no tokens", "choose other `tokens`, or drop it"
+                )
         if "bleu" in self.metrics:
             check_installed("sacrebleu", "sacrebleu")
         return self

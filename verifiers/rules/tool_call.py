@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self  # Any: arguments are JSON value
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.schema import Wire
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.calls.layout import has_layout
 from assay.verifiers.rules.calls.matching import credit
 from assay.verifiers.rules.calls.reading import Call, Unreadable, first_block_calls, read_calls
@@ -72,9 +73,10 @@ class ToolCallTask(RuleTask):
 
     @model_validator(mode="after")
     def _refuse_bad_ranges(self) -> Self:
-        for low, high in (self.range, self.format_range):
+        for field in ("range", "format_range"):
+            low, high = getattr(self, field)
             if not -1e6 <= low < high <= 1e6:
-                raise ValueError("range and format_range must rise, and be finite")
+                raise misplaced((field,), "the second of the two must be the higher, and both within 1e6 of 0")
         return self
 
 

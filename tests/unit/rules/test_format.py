@@ -94,8 +94,8 @@ def test_what_the_template_has_written_counts() -> None:
     [
         ({}, "at least one"),
         ({"checks": ["no_such_check"]}, "checks"),
-        ({"checks": ["d1_int", "d1_int"]}, "repeated"),
-        ({"tags": ["a", "a"]}, "repeated"),
+        ({"checks": ["d1_int", "d1_int"]}, "named twice"),
+        ({"tags": ["a", "a"]}, "named twice"),
         ({"tags": ["a>b"]}, "pattern"),
     ],
 )

@@ -182,8 +182,8 @@ def test_points_and_boxes_are_scaled_too() -> None:
         ({"kind": "box_iou", "box": [5, 5, 5, 9]}, "without area"),
         ({"action": "type", "input_text": "[]"}, "another"),
         ({"action": "type", "input_text": "no input text"}, "another"),
-        ({"action": "open_app", "input_text": "x", "profile": "gui-r1/code"}, "leave out"),
-        ({"action": "press_home", "input_text": "x"}, "leave out"), ({"action": "", "box": BOX}, "action"),
+        ({"action": "open_app", "input_text": "x", "profile": "gui-r1/code"}, "leave it out"),
+        ({"action": "press_home", "input_text": "x"}, "leave it out"), ({"action": "", "box": BOX}, "action"),
     ],
 )  # fmt: skip
 def test_what_is_not_read_or_cannot_be_right_is_refused(fields: dict[str, Any], said: str) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.instructions.check import Amount, Check, Phrase
 from assay.verifiers.rules.instructions.layout import Length, headers, highlights
 from assay.verifiers.rules.instructions.words import spans
@@ -38,7 +39,7 @@ class NthParagraph(Check):
     @model_validator(mode="after")
     def _refuse_impossible(self) -> Self:
         if self.nth_paragraph > self.num_paragraphs:
-            raise ValueError(f"there is no paragraph {self.nth_paragraph} of {self.num_paragraphs}")
+            raise misplaced(("nth_paragraph",), f"there is no paragraph {self.nth_paragraph} of {self.num_paragraphs}")
         return self
 
     def is_met(self, text: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.instructions.check import Amount, Check, Phrase
 from assay.verifiers.rules.instructions.words import spans
 from assay.verifiers.rules.literal import read_json
@@ -43,7 +44,7 @@ class Paragraphs(Check):
     @model_validator(mode="after")
     def _refuse_impossible(self) -> Self:
         if self.i > self.N:
-            raise ValueError(f"there is no paragraph {self.i} of {self.N}")
+            raise misplaced(("i",), f"there is no paragraph {self.i} of {self.N}")
         return self
 
     def is_met(self, text: str) -> bool:
