@@ -71,11 +71,18 @@ def _parts(model: type[BaseModel]) -> Iterator[type]:
 def _describe(schema: dict[str, Any], owner: type) -> None:
     docs = attribute_docs(owner)
     if issubclass(owner, Enum):
-        choices = [f"`{member.value}`: {docs[member.name]}" for member in owner if member.name in docs]
-        if choices:
-            schema["description"] = " ".join([(owner.__doc__ or "").strip(), *choices]).strip()
+        schema["description"] = f"{(owner.__doc__ or '').strip()} {_choices(owner, docs)}".strip()
     fields = getattr(owner, "model_fields", {})
     docs = {**docs, **{field.alias: docs[name] for name, field in fields.items() if field.alias and name in docs}}
     for name, field in schema.get("properties", {}).items():
         if name in docs:
             field["description"] = docs[name]
+
+
+def _choices(owner: type[Enum], docs: Mapping[str, str]) -> str:
+    """Return every value of an enumeration, with what its source says of it."""
+    if not any(member.name in docs for member in owner):
+        return f"One of {', '.join(f'`{member.value}`' for member in owner)}."
+    return " ".join(
+        f"`{member.value}`: {docs[member.name]}" if member.name in docs else f"`{member.value}`." for member in owner
+    )

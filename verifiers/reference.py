@@ -204,7 +204,9 @@ def _type(field: Mapping[str, Any]) -> str:
         return f"list of {_type(items or {})}{_bounds(field)}"
     if kind == "object":
         values = field.get("additionalProperties")
-        return f"object of {_type(values)}" if isinstance(values, Mapping) and values else "object"
+        about = f" of {_type(values)}" if isinstance(values, Mapping) and values else ""
+        keys = field.get("propertyNames", {})
+        return f"object{about}{f' by {_type(keys)}' if {'$ref', 'enum', 'const'} & keys.keys() else ''}"
     return f"{kind}{_bounds(field)}"
 
 

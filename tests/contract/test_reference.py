@@ -1,6 +1,8 @@
 """The reference tells of every verifier what a caller must know, and is what the package says of itself."""
 
+import json
 import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from assay.cli.commands import run
 from assay.outcomes import Outcome
 from assay.sandboxes.nowhere import Nowhere
+from assay.schema import TaskBase
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.described import attribute_docs, described_schema
 from assay.verifiers.python_task import Style
@@ -49,6 +52,37 @@ def test_every_field_of_an_entry_is_explained(name: str) -> None:
         [],
         ["verifier"],
     )
+
+
+def _allowed(schema: object) -> Iterator[object]:
+    """Every value of every closed choice in a schema."""
+    if isinstance(schema, Mapping):
+        yield from schema.get("enum", ())
+        if "const" in schema:
+            yield schema["const"]
+        for part in schema.values():
+            yield from _allowed(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from _allowed(part)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_allowed_value_is_told(name: str) -> None:
+    """Of each closed choice of a verifier's own: those too that need no further word."""
+    common = set(_allowed(TaskBase.model_json_schema()))
+    entry = render_entry(REGISTRY, name)
+
+    allowed = set(_allowed(described_schema(REGISTRY.get(name).task_model))) - common - {name}
+
+    assert [value for value in allowed if f"`{value}`" not in entry and f"`{json.dumps(value)}`" not in entry] == []
+
+
+def test_the_reference_tells_every_common_value() -> None:
+    """Once, for all verifiers."""
+    page = render(REGISTRY)
+
+    assert [value for value in _allowed(TaskBase.model_json_schema()) if f"`{value}`" not in page] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
