@@ -46,6 +46,10 @@ class Tally:
     def add(self, result: Result) -> None:
         """Count one recorded result."""
         self._count(f"outcome:{result.verifier}:{result.outcome}")
+        for flag in result.flags:
+            kind, _, verifier = flag.partition(":")
+            if kind == VERIFIER_FAULT:
+                self._count(f"{kind}:{verifier}")
         self._observe("queue_s", result.timing.queued_s)
         if "verifier" in result.versions:  # else nobody has judged it
             self._observe("run_s", result.timing.run_s)
@@ -118,12 +122,18 @@ class _Snapshot(Collector):
         for modules, count in sorted(gauges.unserved.items()):
             unserved.add_metric([modules], count)
         yield unserved
+        faults = CounterMetricFamily(
+            "assay_verifier_faults", "Attempts without reward because a verifier's own code failed", labels=["verifier"]
+        )
         outcomes = CounterMetricFamily("assay_results", "Results recorded", labels=["verifier", "outcome"])
         for name, value in sorted(self._counters.items()):
             kind, _, labels = name.partition(":")
             if kind == "outcome":
                 outcomes.add_metric(labels.rsplit(":", 1), float(value))
+            elif kind == VERIFIER_FAULT:
+                faults.add_metric([labels], float(value))
         yield outcomes
+        yield faults
         yield self._histogram("assay_queue_seconds", "queue_s", "Time from acceptance to start")
         yield self._histogram("assay_run_seconds", "run_s", "Time an attempt ran")
 

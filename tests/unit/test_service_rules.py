@@ -140,6 +140,19 @@ def test_run_times_are_of_what_was_judged() -> None:
     assert (counts["queue_s:count"], counts["run_s:count"]) == (2, 1)
 
 
+def test_faults_of_a_verifiers_code_are_counted_by_its_name() -> None:
+    """Also where it judged a part: the operator sees whose code takes rewards away."""
+    entry = Entry(0, "0", TaskRef("t", "k", "c", "echo"), "g", "x")
+    found = evaluation(Outcome.INFRA_ERROR)
+    flagged = found.verdict.model_copy(update={"reward": None, "flags": ("models", "verifier_fault:golf")})
+    tally = Tally()
+
+    tally.add(judged(Member(Terms("b", 0.0), entry), TASK, replace(found, verdict=flagged), 0.0))
+
+    counters = {name.encode(): str(count).encode() for name, count in tally.take().integers.items()}
+    assert 'assay_verifier_faults_total{verifier="golf"} 1.0' in render(counters, Gauges(0, {}, 1, 4)).decode()
+
+
 @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.COMPILE_ERROR, Outcome.NO_ANSWER])
 def test_repeatable_verdicts_are_remembered(outcome: Outcome) -> None:
     """What cannot depend on the machine's load is remembered, with no run time of its own."""
