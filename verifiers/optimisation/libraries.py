@@ -72,8 +72,18 @@ def preload(libraries: Iterable[Library]) -> None:
 
 def named_in(program: str) -> tuple[str, ...]:
     """Return the distributions whose packages a program's text names, each once."""
-    words = frozenset(re.findall(r"\w+", program))
+    words = _words(program)
     return tuple(dict.fromkeys(one.distribution for one in LIBRARIES if one.package in words))
+
+
+def names_heavy(program: str) -> bool:
+    """Whether a program's text names a library that only the heavier warm interpreter imports."""
+    words = _words(program)
+    return any(one.word in words for one in LIBRARIES if not one.light and not one.rare)
+
+
+def _words(program: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", program))
 
 
 def found_here() -> dict[str, str | None]:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal  # Any: a literal may be any plain value
 
 from pydantic import Field
@@ -17,7 +17,7 @@ Gold = Annotated[float, Field(strict=True, allow_inf_nan=False)] | Literal["unbo
 
 _LONGEST = 400  # characters of a line in which a number is looked for
 _FLOAT = re.compile(
-    r"\s*([+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+    r"\s*([+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
     r"|inf(?:inity)?|nan))(?=[;,.)]*(?:\s|$))",
     re.IGNORECASE,
 )
@@ -30,16 +30,16 @@ def last_objective(output: str, marker: str) -> float | None:
     Read are decimal numbers with or without exponent and thousands separators, `inf`, `nan`, numpy's scalars
     (`np.float64(3.0)`), and U+2212 as a minus.
     """
-    found = None
-    for line in output.split("\n"):
-        number = _number_after(line, marker)
-        found = found if number is None else number
-    return found
+    return _first_number(reversed(output.split("\n")), marker)
 
 
 def first_objective(output: str, marker: str) -> float | None:
     """Return the number on the first line that starts with the marker and goes on with one, or None; see above."""
-    numbers = (_number_after(line, marker) for line in output.split("\n"))
+    return _first_number(output.split("\n"), marker)
+
+
+def _first_number(lines: Iterable[str], marker: str) -> float | None:
+    numbers = (_number_after(line, marker) for line in lines)
     return next((number for number in numbers if number is not None), None)
 
 

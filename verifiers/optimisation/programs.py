@@ -1,7 +1,6 @@
 """Running the program of a completion in the jail, beside the solver libraries, and reading what it left behind."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any  # Any: msgpack values
@@ -13,14 +12,13 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits
 from assay.verifiers.extraction import Reading
 from assay.verifiers.optimisation import solver_program
+from assay.verifiers.optimisation.libraries import names_heavy
 from assay.verifiers.optimisation.watching import MOST_CALLS
 from assay.verifiers.spending import Budget
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.stdio import Run, run_case
 from assay.verifiers.surroundings import surroundings_for
-
-_HEAVY = re.compile(r"\b(?:pyomo|cvxpy|cp_model|ortools\.sat|pandas|gurobipy|pyscipopt|coptpy)\b")
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def run_program(slot: Slot, code: str, ask: Ask) -> Ran:
 
 def flavour_for(code: str) -> str:
     """Return the warm interpreter that has what a program names: all libraries make every fork dearer."""
-    return "modelling" if _HEAVY.search(code) else "solvers"
+    return "modelling" if names_heavy(code) else "solvers"
 
 
 def read_report(report: bytes) -> Told:

@@ -1,6 +1,7 @@
 """The verifier `solver`: does the program of a completion run, and is the objective that it finds the right one?"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
@@ -30,6 +31,27 @@ _READERS = {
 _OVERLAPS = {"values": objective.overlap, "nonzero": objective.strict_overlap}
 
 
+@dataclass(frozen=True)
+class _Finding:
+    """What a run comes to beside the right objective: read off its output once, since that may be a megabyte."""
+
+    objective: float | None = None
+    """What the program told; None if it told nothing or did not end well."""
+    is_right: bool = False
+    lack: str = ""
+    """What the task asks of solvers and the program did not do; empty: nothing."""
+
+    @property
+    def shortfall(self) -> str:
+        """Say what is wrong with the objective of a program that ended well; never what the right one is."""
+        if self.is_right:
+            return self.lack or "not all terms are at their most"
+        told_none = self.objective is None
+        return (
+            "the program told no objective" if told_none else f"the objective {self.objective!r} is not the right one"
+        )
+
+
 class SolverVerifier:
     """Runs the program once; every comparison happens here, never in its process."""
 
@@ -46,7 +68,8 @@ class SolverVerifier:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
         code = find_program(completion, fences=task.fences)
         if code is None or not code.strip():
-            nothing = Scored(self._terms(task, completion, None), answered=False, message="there is no program")
+            terms = self._terms(task, completion, None, _find(task, None))
+            nothing = Scored(terms, answered=False, message="there is no program")
             return conclude(task, self.terms(task), nothing)
         returned = task.returned_by if task.objective == "returned" else ""
         ask = Ask(task.limits, task.solver_call != "ignored", returned, task.forbid)
@@ -54,9 +77,10 @@ class SolverVerifier:
         return verdict.model_copy(update={"versions": versions_in(slot, named_in(code))})
 
     def _conclude(self, task: SolverTask, completion: str, ran: Ran) -> Verdict:
-        terms = self._terms(task, completion, ran)
+        finding = _find(task, ran)
+        terms = self._terms(task, completion, ran, finding)
         answered = ran.outcome is not Outcome.NO_ANSWER
-        message = ran.message or _shortfall(task, ran)
+        message = ran.message or finding.shortfall
         verdict = conclude(task, self.terms(task), Scored(terms, answered, message[:MESSAGE_CHARACTERS]))
         missing = ("missing_module",) if ran.message.startswith("ModuleNotFoundError") else ()
         left = {
@@ -70,50 +94,49 @@ class SolverVerifier:
             left["outcome"] = ran.outcome
         return verdict.model_copy(update=left)
 
-    def _terms(self, task: SolverTask, completion: str, ran: Ran | None) -> dict[str, float]:
+    def _terms(self, task: SolverTask, completion: str, ran: Ran | None, finding: _Finding) -> dict[str, float]:
         """Return the raw terms; a violation has none, and text without a program no more than its format."""
         names = [term.name for term in self.terms(task)]
         if ran is not None and ran.outcome is Outcome.VIOLATION:
             return dict.fromkeys(names, 0.0)
         layout = deduct(completion) if task.format == "deductions" else float(is_in_order(completion))
         terms = {"format": layout, "execution": float(ran is not None and ran.is_clean)}
-        right = _is_right(task, ran) and (ran is None or not _lacks_solver(task, ran))
+        right = finding.is_right and not finding.lack
         terms |= {"accuracy": float(right), "solution": _overlap(task, ran) if right else 0.0}
         return {name: terms[name] for name in names}
 
 
-def _found(task: SolverTask, ran: Ran) -> float | None:
-    """Return the objective that the program told, None if it told none or did not end well."""
-    if not ran.is_clean:
-        return None
-    return ran.told.value if task.objective == "returned" else _READERS[task.objective_line](ran.output, task.marker)
+def _find(task: SolverTask, ran: Ran | None) -> _Finding:
+    """Return what a run comes to; None: there was nothing to run."""
+    if ran is None or not ran.is_clean:
+        return _Finding(is_right=_is_right(task, None, clean=False))
+    told = ran.told.value
+    if task.objective == "marker":
+        told = _READERS[task.objective_line](ran.output, task.marker)
+    return _Finding(told, _is_right(task, told, clean=True), _lack(task, told, ran.told.calls))
 
 
-def _is_right(task: SolverTask, ran: Ran | None) -> bool:
-    clean = ran is not None and ran.is_clean
-    found = None if ran is None else _found(task, ran)
+def _is_right(task: SolverTask, found: float | None, *, clean: bool) -> bool:
     if task.comparison == "sirl":
         return objective.sirl_agrees(task.gold_objective, found, clean)
     return clean and objective.agrees(task.gold_objective, found, task.absolute_tolerance, task.relative_tolerance)
 
 
-def _lacks_solver(task: SolverTask, ran: Ran) -> str:
+def _lack(task: SolverTask, found: float | None, calls: Sequence[Call]) -> str:
     """Say what the task asks of solvers and the program did not do; empty: nothing."""
     if task.solver_call == "ignored":
         return ""
-    calls = ran.told.calls
     if task.gold_objective is None or task.gold_objective == objective.UNBOUNDED:
         return "" if any(call.said == NONE for call in calls) else "no solver said that there is no solution"
     solved = [call for call in calls if call.said in (OPTIMAL, FEASIBLE)]
     if not solved:
         return "no solver was called that found a solution"
-    if task.solver_call == "value" and not any(_found_by(task, ran, call) for call in solved):
+    if task.solver_call == "value" and not any(_found_by(task, found, call) for call in solved):
         return "no solver found this objective"
     return ""
 
 
-def _found_by(task: SolverTask, ran: Ran, call: Call) -> bool:
-    found = _found(task, ran)
+def _found_by(task: SolverTask, found: float | None, call: Call) -> bool:
     if found is None or call.objective is None:
         return False
     tolerances = task.absolute_tolerance, task.relative_tolerance
@@ -125,11 +148,3 @@ def _overlap(task: SolverTask, ran: Ran | None) -> float:
         return 0.0
     found = objective.read_solution(ran.output, task.solution_marker)
     return _OVERLAPS[task.solution_overlap](task.solution, found) if found else 0.0
-
-
-def _shortfall(task: SolverTask, ran: Ran) -> str:
-    """Say what is wrong with the objective of a program that ended well; never what the right one is."""
-    if not _is_right(task, ran):
-        found = _found(task, ran)
-        return "the program told no objective" if found is None else f"the objective {found!r} is not the right one"
-    return _lacks_solver(task, ran) or "not all terms are at their most"

@@ -143,7 +143,7 @@ def test_solutions_are_literals_of_numbers(output: str, found: tuple[float, ...]
     assert objective.read_solution(output, "SOLUTION:") == found
 
 
-@pytest.mark.parametrize("body", ["OBJ: 1\n", "OBJ:", "OBJ: 1,234", "9", "\n", "OBJ: " + "1,111" * 200])
+@pytest.mark.parametrize("body", ["OBJ: 1\n", "OBJ:", f"OBJ: {'1' * 390}x\n", "OBJ: 1,234", "9", "\n", "OBJ: " + "1,111" * 200])
 def test_a_megabyte_is_read_in_time(body: str) -> None:
     """By every reader: whatever takes quadratic time takes far longer than this."""
     text = body * (1_000_000 // len(body))

@@ -1,5 +1,7 @@
 """What `solver` makes of how a program ended and what it told; the program itself does not run here."""
 
+import time
+
 import msgpack
 import pytest
 from optimisation_attempts import CALLED, REGISTRY, TAGGED, running, solve
@@ -8,7 +10,9 @@ from assay.errors import Inconclusive, InvalidRequest
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Exit, Role
+from assay.verifiers.optimisation.libraries import LIBRARIES
 from assay.verifiers.optimisation.solver_program import __name__ as PROGRAM
+from assay.verifiers.optimisation.watching import MOST_CALLS
 
 RIGHT = "OBJ: 11.0\n"
 
@@ -40,15 +44,10 @@ def test_the_gold_never_meets_the_program() -> None:
 @pytest.mark.parametrize(
     ("code", "flavour"),
     [
-        ("import highspy", "solvers"),
-        ("from scipy.optimize import linprog", "solvers"),
-        ("import pulp", "solvers"),
+        *((f"import {one.modules[0]}", "solvers" if one.light or one.rare else "modelling") for one in LIBRARIES),
         ("from ortools.linear_solver import pywraplp", "solvers"),
         ("from ortools.sat.python import cp_model", "modelling"),
-        ("import pyomo.environ as pyo", "modelling"),
-        ("import cvxpy as cp", "modelling"),
-        ("import pandas", "modelling"),
-        ("import gurobipy as gp", "modelling"),
+        ("pyomo_is_not_named = 1", "solvers"),
     ],
 )
 def test_the_flavour_has_what_the_program_names(code: str, flavour: str) -> None:
@@ -58,6 +57,18 @@ def test_the_flavour_has_what_the_program_names(code: str, flavour: str) -> None
     solve(slot, completion=TAGGED.format(code))
 
     assert slot.launches[0].flavour == flavour
+
+
+def test_a_megabyte_of_markers_and_all_calls_is_judged_in_time() -> None:
+    """The output is read a bounded number of times, however many solvers were called."""
+    lines = RIGHT + "OBJ:\n" * 200_000
+    calls = [["scipy.optimize", "optimal", 12.0]] * MOST_CALLS
+    started = time.process_time()
+
+    verdict = solve(running(lines, calls), solver_call="value")
+
+    assert time.process_time() - started < 20
+    assert verdict.message == "no solver found this objective"
 
 
 def test_no_program_is_no_answer() -> None:
