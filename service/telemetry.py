@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 from assay.schema import Result
 from assay.service import keys
 from assay.service.connection import Connection, Pipeline
+from assay.verifiers.evaluate import VERIFIER_FAULT
 
 BOUNDS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Upper bounds of the histograms' buckets, in seconds; a last one has none."""
