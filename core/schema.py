@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any  # Any: `metadata` is opaque and returned as sent
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
@@ -173,12 +173,20 @@ class TestResult(Wire):
     message: str = ""
 
 
+def _with_one_zero(value: float) -> float:
+    return value + 0.0  # which makes 0.0 of -0.0, and of nothing else
+
+
+Amount = Annotated[float, AfterValidator(_with_one_zero)]
+"""A reward or a term; never -0.0, which a weight of 0 makes of a negative term, and which reads as a sign."""
+
+
 class Step(Wire):
     """One step-level reward, where a verifier gives them."""
 
     name: str
     outcome: Outcome
-    reward: float | None
+    reward: Amount | None
     span: tuple[int, int] | None = None
 
 
@@ -202,9 +210,9 @@ class Verdict(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     outcome: Outcome
-    reward: float | None
+    reward: Amount | None
     tests: tuple[TestResult, ...] = ()
-    terms: Mapping[str, float] = Field(default_factory=dict)
+    terms: Mapping[str, Amount] = Field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     message: str = ""
     stdout: str = ""
@@ -230,11 +238,11 @@ class Result(BaseModel):
     attempt: str
     group: str
     outcome: Outcome
-    reward: float | None
+    reward: Amount | None
     passed: tuple[int, ...]
     """0 or 1 per test."""
     tests: tuple[TestResult, ...]
-    terms: Mapping[str, float]
+    terms: Mapping[str, Amount]
     steps: tuple[Step, ...]
     message: str
     stdout: str

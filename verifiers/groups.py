@@ -127,7 +127,7 @@ def _add(judged: Judged, values: Mapping[str, float]) -> Result:
         update={
             "outcome": outcome,
             "reward": reward,
-            "terms": {**result.terms, **values},
+            "terms": {**result.terms, **{name: value + 0.0 for name, value in values.items()}},
             "message": message,
             "flags": (*result.flags, FLAG),
         }
@@ -167,7 +167,7 @@ def total(values: Sequence[float]) -> float:
 
 
 def clip(value: float, low: float | None, high: float | None) -> float:
-    """Return `value` moved into the bounds that are given."""
+    """Return `value` moved into the bounds that are given; never -0.0."""
     if low is not None and value < low:
-        return low
-    return high if high is not None and value > high else value
+        return low + 0.0
+    return (high if high is not None and value > high else value) + 0.0
