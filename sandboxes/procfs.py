@@ -68,6 +68,17 @@ def own_status() -> dict[str, str]:
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
 
+def memory_kills() -> int | None:
+    """Return how many processes this machine's kernel has killed for want of memory; None if it does not tell.
+
+    Those of control groups count too, whoever's they are.
+    """
+    for line in _read("/proc/vmstat").splitlines():
+        if line.startswith(b"oom_kill "):
+            return int(line.split()[1])
+    return None
+
+
 def ran_s(pid: int) -> float | None:
     """Return the CPU seconds of that process's first thread; None if it has ended or this kernel does not tell."""
     fields = _read(f"/proc/{pid}/schedstat").split()

@@ -3,12 +3,14 @@
 import socket
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits
 from assay.verifiers.checker_program import SCORE, pack_items
+from assay.verifiers.killed import Killed, settle, was_killed
 from assay.verifiers.scoring import Mark, end_of
 from assay.verifiers.split.report import Done, Finished, Garbled, Inbox, Prepared, Started, TaskBroken, decode
 from assay.verifiers.stdio import Judged
@@ -30,7 +32,8 @@ def check_outputs(
     items = [(texts[number][0], texts[number][1], judged.outputs[number].decode("utf-8", "replace")) for number in due]
     start = 0
     while start < len(items):
-        found, after = _check(slot, checker, items, start, limits)
+        check = partial(_check, slot, checker, items, start, limits)
+        found, after = settle(check, partial(check, outside=False))
         for number, mark in found.items():
             marks[due[number]] = mark
         start = after
@@ -38,9 +41,12 @@ def check_outputs(
 
 
 def _check(
-    slot: Slot, checker: str, items: list[tuple[str, str, str]], start: int, limits: Limits
+    slot: Slot, checker: str, items: list[tuple[str, str, str]], start: int, limits: Limits, *, outside: bool = True
 ) -> tuple[dict[int, Mark], int]:
-    """Run the checker from item `start` on; return the marks, and where to go on after an end that was not due."""
+    """Run the checker from item `start` on; return the marks, and where to go on after an end that was not due.
+
+    Raises Killed for a process that is killed, if that may have come from outside.
+    """
     ours, theirs = socket.socketpair()
     generous = limits.model_copy(update={name: max(value, getattr(limits, name)) for name, value in _LEAST.items()})
     with ours:
@@ -49,10 +55,16 @@ def _check(
                 Launch(Role.ORACLE, _PROGRAM, pack_items(checker, items, start), generous, fds=(theirs.fileno(),))
             )
         child.start_clock()
-        return _follow(slot, child, ours, generous, len(items))
+        found, current = _follow(slot, child, ours)
+    if current is None:
+        return found, len(items)
+    if outside and was_killed(child):
+        raise Killed("the checker's process was killed from outside")
+    return _after_end(child, generous, found, current)
 
 
-def _follow(slot: Slot, child: Child, sock: socket.socket, limits: Limits, count: int) -> tuple[dict[int, Mark], int]:
+def _follow(slot: Slot, child: Child, sock: socket.socket) -> tuple[dict[int, Mark], int | None]:
+    """Return the marks, and the item at which the process ended without a word (-1: before the first), if it did."""
     inbox = Inbox(sock)
     found: dict[int, Mark] = {}
     current = -1
@@ -71,13 +83,13 @@ def _follow(slot: Slot, child: Child, sock: socket.socket, limits: Limits, count
                 case Finished(index, outcome, message, _):
                     found[index] = _mark(outcome, message)
                 case Done():
-                    return found, count
+                    return found, None
                 case Prepared():
                     continue
                 case _:
                     raise Garbled("not a checker's report")
         if ended:
-            return _after_end(child, limits, found, current)
+            return found, current
 
 
 def _after_end(child: Child, limits: Limits, found: dict[int, Mark], current: int) -> tuple[dict[int, Mark], int]:

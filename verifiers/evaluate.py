@@ -17,6 +17,7 @@ from assay.verifiers.attribution import attributed, checked
 from assay.verifiers.golds import Golds, Judge
 from assay.verifiers.groups import clip
 from assay.verifiers.interface import Asking, Prepared, Verifier
+from assay.verifiers.killed import OWN_DOING, Deaths, Killed
 from assay.verifiers.models.interface import Models, NoModels
 from assay.verifiers.plugins import told
 from assay.verifiers.registry import Registry
@@ -165,6 +166,7 @@ class Evaluator:
         flags: tuple[str, ...] = ()
         origin: Mapping[str, str] = {}
         verdict = _UNDECIDED
+        deaths = Deaths()
         for round_ in range(self._retries + 1):
             lend = pool.alone if verdict.outcome is Outcome.INCONCLUSIVE and round_ else pool.slot
             try:
@@ -172,6 +174,8 @@ class Evaluator:
                     started = time.monotonic()
                     sandbox, flags, origin = slot.description, slot.flags, slot.origin
                     verdict = self._judge(task, completion, slot, token, judge)
+            except Killed as error:
+                verdict = self._verdict_of(TaskFault(OWN_DOING) if deaths.are_its_own() else error, token)
             except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
                 verdict = self._verdict_of(error, token)
             if token.cancelled or verdict.outcome not in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE):

@@ -240,26 +240,33 @@ FAILING = {
     "hangs in C": "def verify(t, f): return 9 ** 9 ** 8 > 0",
     "returns nothing": "def verify(t, f): pass",
     "fills memory": "def verify(t, f): return len(bytearray(2 ** 34)) > 0",
-    "environment raises": (
-        "from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv\n"
-        "def step(self, action): raise RuntimeError\n"
-        "FrozenLakeEnv.step = step\n"
-        "def verify(t, f): return 1"
-    ),
-    "environment hangs": (
-        "from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv\n"
-        "def step(self, action):\n    while True: pass\n"
-        "FrozenLakeEnv.step = step\n"
-        "def verify(t, f): return 1"
-    ),
+    "kills itself": "import os\ndef verify(t, f): os.kill(os.getpid(), 9)",
+    **{
+        f"environment {name}": (
+            "from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv\n"
+            f"def step(self, action):\n    {body}\n"
+            "FrozenLakeEnv.step = step\n"
+            "def verify(t, f): return 1"
+        )
+        for name, body in {
+            "raises": "raise RuntimeError",
+            "hangs": "while True: pass",
+            "hangs in C": "9 ** 9 ** 8",
+            "exits": "import os; os._exit(0)",
+            "crashes": "import os; os.abort()",
+            "kills itself": "import os; os.kill(os.getpid(), 9)",
+            "fills memory": "bytearray(2 ** 34)",
+        }.items()
+    },
 }
 
 
 @pytest.mark.parametrize("player", ["actions", "policy"])
 @pytest.mark.parametrize("name", FAILING)
 def test_a_source_or_environment_that_fails_gives_no_reward(judge: Judge, name: str, player: str) -> None:
-    """Nothing is known of the episode then; a task may say that it is worth the least."""
-    fields = {**LAKE, "success_return": None, "source": FAILING[name], "player": player, "limits": QUICK}
+    """Nothing is known of the episode then, however its process ended; a task may say that it is worth the least."""
+    fields = {**LAKE, "success_return": None, "source": FAILING[name], "player": player}
+    fields |= {"limits": {**QUICK, "attempt_wall_s": 4}}
     completion = SOLVED if player == "actions" else "def policy(seen):\n    return {0: 1, 4: 1, 10: 1}.get(seen, 2)"
 
     unknown = judge(completion, **fields)

@@ -12,8 +12,10 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.sandboxes.nowhere import Nowhere
 from assay.sandboxes.pool import SlotPool
 from assay.schema import Limits, TaskBase, Verdict
+from assay.verifiers import killed
 from assay.verifiers.builtin import default_registry, with_composite
 from assay.verifiers.evaluate import CancelToken, Evaluator
+from assay.verifiers.killed import Killed
 from assay.verifiers.plugins import Plugin
 from assay.verifiers.registry import Registry
 
@@ -164,6 +166,20 @@ def test_a_fault_of_ours_that_passes_leaves_no_trace() -> None:
     verifier = ScriptedVerifier(raising(SandboxFault("once")), lambda: PASSED)
 
     assert evaluator(verifier).evaluate(task(), "x").verdict == PASSED
+
+
+def test_trusted_code_that_is_killed_at_every_try_kills_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is the task's fault; one death is an accident, and deaths while the kernel kills for memory are ours."""
+    looks = iter([7, 7, 7, 1, 2, 3])
+    monkeypatch.setattr(killed, "memory_kills", lambda: next(looks))
+    dead = raising(Killed("killed from outside"))
+
+    own = evaluator(ScriptedVerifier(dead)).evaluate(task(), "x").verdict
+    once = evaluator(ScriptedVerifier(dead, lambda: PASSED)).evaluate(task(), "x").verdict
+    starved = evaluator(ScriptedVerifier(dead)).evaluate(task(), "x").verdict
+
+    assert (own.outcome, once.outcome, starved.outcome) == (Outcome.TASK_ERROR, Outcome.PASSED, Outcome.INFRA_ERROR)
+    assert "SIGKILL" in own.message
 
 
 def test_a_gold_runs_once_per_task_content() -> None:

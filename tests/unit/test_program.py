@@ -9,11 +9,12 @@ from typing import Any
 import msgpack
 import pytest
 
-from assay.errors import Inconclusive, InvalidRequest, SandboxFault, TaskFault
+from assay.errors import Inconclusive, InvalidRequest, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeChild, FakeSlot
 from assay.sandboxes.interface import Exit, Launch, Role
 from assay.schema import TaskBase, Verdict
+from assay.verifiers import killed
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.program.returned import Returned, Unusable, read_returned
 from assay.verifiers.split.report import frame
@@ -183,11 +184,31 @@ def test_the_gold_of_a_composite_is_that_of_its_parts(gold: str | None) -> None:
 
 
 def test_our_own_failures_are_nobody_elses() -> None:
-    """A busy machine, and a process that was killed from outside."""
+    """A busy machine."""
     with pytest.raises(Inconclusive):
         judge(SayingSlot(["ready"], cut_by=Outcome.INCONCLUSIVE), on_error="lowest")
-    with pytest.raises(SandboxFault):
-        judge(SayingSlot(["ready"], exit_=Exit(None, 9)), on_error="lowest")
+
+
+def test_a_process_killed_from_outside_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once: what is killed again does that itself, unless the kernel had to make room meanwhile."""
+    monkeypatch.setattr(killed, "memory_kills", lambda: 7)
+    slot = SayingSlot(["ready"], exit_=Exit(None, 9))
+    slot.children *= 3
+
+    verdict = judge(slot, on_error="lowest")
+
+    assert (verdict.outcome, verdict.flags) == (Outcome.FAILED, ("undecided",))
+    assert "SIGKILL" in verdict.message
+
+
+def test_a_source_that_kills_itself_before_it_is_ready_is_the_tasks_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the completion, and whatever the task says of failures."""
+    monkeypatch.setattr(killed, "memory_kills", lambda: 7)
+    slot = SayingSlot(exit_=Exit(None, 9))
+    slot.children *= 3
+
+    with pytest.raises(TaskFault, match="SIGKILL"):
+        judge(slot, on_error="lowest")
 
 
 def test_declared_terms_come_every_time() -> None:

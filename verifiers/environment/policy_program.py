@@ -14,6 +14,7 @@ from assay.outcomes import Outcome
 from assay.verifiers.environment import actions_program
 from assay.verifiers.environment.record import Record, pack_record, unpack_script
 from assay.verifiers.environment.stage import Choose, Failed, Stage, judge, play, set_up
+from assay.verifiers.environment.turns import Turns
 from assay.verifiers.environment.values import NotPlain, plain_action
 from assay.verifiers.program.verify_program import keep_output
 from assay.verifiers.split import oracle
@@ -47,8 +48,9 @@ def warm() -> None:
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
-    """Play one episode and report what became of it: `fds` are those of `split.oracle`."""
-    report, link, passing = (socket.socket(fileno=fd) for fd in fds)
+    """Play one episode and report what became of it: `fds` are those of `split.oracle`, and the file of turns."""
+    *channels, turns_fd = fds
+    report, link, passing = (socket.socket(fileno=fd) for fd in channels)
     plan = unpack_plan(payload)
     supervisor = Supervisor(report, plan.wall_s)
     make_repeatable(payload)
@@ -56,6 +58,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     with report, link, passing:
         try:
             stage = set_up(unpack_script(plan.sources[0]))
+            stage.turns = Turns(turns_fd)
             supervisor.tell(Prepared(1))
             candidate = Candidate(supervisor)
             supervisor.take_over = lambda: oracle.connect(supervisor, candidate, oracle.receive_link(passing))
@@ -70,12 +73,16 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
 
 
 def _run(stage: Stage, candidate: Candidate, supervisor: Supervisor) -> None:
+    turns = stage.turns
+    turns.begin()
     candidate.reset_clock()
     found = _play(stage, candidate)
     while candidate.gone is not None:
         if supervisor.replace_candidate(EPISODE, candidate.gone) is None:
             return
-        stage = set_up(stage.script)  # for a candidate that was cut by what it did before the episode
+        with turns.stage():
+            stage = set_up(stage.script)  # for a candidate that was cut by what it did before the episode
+            stage.turns = turns
         candidate.reset_clock()
         found = _play(stage, candidate)
     candidate.close()

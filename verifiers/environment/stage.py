@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any  # Any: spaces, observations and actions are of every shape
 
 from assay.verifiers.environment.record import Record, Script, was_spared
+from assay.verifiers.environment.turns import NoTurns, Turns
 from assay.verifiers.environment.values import NotPlain, informed, observed, size_of
 from assay.verifiers.program.returned import WHOLE, Unusable, number, read_returned
 from assay.verifiers.program.verify_program import define
@@ -47,6 +48,8 @@ class Stage:
     trajectory: list[dict[str, Any]] = field(default_factory=list)
     held: int = 0
     """Bytes of the observations in the trajectory."""
+    turns: Turns = field(default_factory=NoTurns)
+    """Where it is noted when environment and source are at work."""
 
 
 def set_up(script: Script) -> Stage:
@@ -165,10 +168,11 @@ def _noop(stage: Stage, value: Any) -> Any:
 def _step(stage: Stage, record: Record, action: Any) -> None:
     seen = {"observation": stage.observation, "info": stage.info, "action": action}
     try:
-        with _alarm(stage.script.wall_s):
-            observation, reward, terminated, truncated, info = stage.env.step(action)
-        stage.observation, stage.info = observed(observation), informed(info)
-        gain = number(reward)
+        with stage.turns.stage():
+            with _alarm(stage.script.wall_s):
+                observation, reward, terminated, truncated, info = stage.env.step(action)
+            stage.observation, stage.info = observed(observation), informed(info)
+            gain = number(reward)
     except (NotPlain, Unusable) as error:
         raise Failed(f"the environment gave what is no observation or reward: {error}") from error
     except BaseException as error:
@@ -186,7 +190,7 @@ def _share(name: str, stage: Stage, final: dict[str, Any]) -> tuple[float, str]:
     function = stage.verify if name == "verify" else stage.progress
     assert function is not None
     try:
-        with _alarm(stage.script.wall_s):
+        with stage.turns.stage(), _alarm(stage.script.wall_s):
             found = read_returned(function(stage.trajectory, final))
     except Unusable as error:
         raise Failed(f"{name}: {error}") from error

@@ -1,5 +1,7 @@
 """The verifier `environment`: an episode by a list of actions or by a policy, judged by the task's own functions."""
 
+import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,16 +9,20 @@ from assay.errors import InfraFault, TaskFault
 from assay.extras import how_to_get
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
-from assay.schema import Limits, Verdict
+from assay.schema import Verdict
+from assay.verifiers.environment import turns
 from assay.verifiers.environment.answers import NoActions, read_actions
 from assay.verifiers.environment.record import BadRecord, Record, pack_script, script_of, unpack_record, was_spared
 from assay.verifiers.environment.task import EnvironmentTask, Player
+from assay.verifiers.environment.turns import Standing
 from assay.verifiers.extraction import read_completion
+from assay.verifiers.killed import OWN_DOING, settle
 from assay.verifiers.program.asking import ask
 from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
 from assay.verifiers.requirements import missing_modules, versions_in
 from assay.verifiers.rules.rule import Scored, Term, conclude
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, Mark, Trace, clip
+from assay.verifiers.spending import share_of
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.cast import Casting
 from assay.verifiers.split.loading import pack_sources
@@ -32,6 +38,7 @@ SURPLUS = "surplus_actions"
 _ACTIONS = "assay.verifiers.environment.actions_program"
 _POLICY = "assay.verifiers.environment.policy_program"
 _ENTRY = "policy"
+_SLOW_S = 1.0  # no single step of an environment takes longer, unless it hangs
 _PARTS = 3  # an attempt's wall time is for loading the policy, for the episode and for its verification
 _REPORTED = 0.0  # the weight of terms that only count where the task says so
 
@@ -116,11 +123,6 @@ def _return_term(record: Record, bounds: tuple[float, float], illegal: str) -> f
     return min(1.0, max(0.0, (record.total - low) / (high - low))) if low < high else 0.0
 
 
-def _limits(task: EnvironmentTask) -> Limits:
-    """Return the limits of each part of an attempt: all of them together keep to the attempt's."""
-    return task.limits.model_copy(update={"wall_s": min(task.limits.wall_s, task.limits.attempt_wall_s / _PARTS)})
-
-
 def _play_actions(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
     try:
         actions = read_actions(completion, task.answer_tag)
@@ -129,9 +131,9 @@ def _play_actions(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
     # Here, not at the top: the program's module is the jail's.
     from assay.verifiers.environment.actions_program import pack_actions
 
-    limits = _limits(task)
+    limits = share_of(task.limits, _PARTS)
     payload = pack_actions(script_of(task, limits.wall_s), actions[: task.max_steps + 1])
-    reply = ask(slot, Launch(Role.ORACLE, _ACTIONS, payload, limits, FLAVOUR, network=False))
+    reply = ask(slot, Launch(Role.ORACLE, _ACTIONS, payload, limits, FLAVOUR, network=False), _judged_by(task))
     trace = Trace(stdout=reply.printed.encode("utf-8", "replace"), usage=reply.usage)
     if reply.failure:
         return Played(failure=reply.failure, trace=trace)
@@ -139,24 +141,52 @@ def _play_actions(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
 
 
 def _play_policy(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
-    limits = _limits(task)
+    limits = share_of(task.limits, _PARTS)
     sources = Sources(read_completion(completion), _ENTRY)
     script = pack_script(script_of(task, limits.wall_s))
     plan = Plan("episode", (script,), (), "solution", _ENTRY, "", limits.wall_s, may_share=False)
     around = Surroundings("numeric", surroundings_for((sources.reading.text,)).network)
     payload = pack_sources(sources, "solution", task.forbid)
-    casting = Casting(plan, payload, limits, around, Placement.APART, oracle=_POLICY, oracle_flavour=FLAVOUR)
-    return _read_marks(Session(slot, casting).judge())
+    with turns.kept() as turns_fd:
+        casting = Casting(
+            plan, payload, limits, around, Placement.APART, oracle=_POLICY, oracle_flavour=FLAVOUR,
+            oracle_fds=(turns_fd,), judged_by=_judged_by(task),
+        )  # fmt: skip
+        return settle(lambda: _session(slot, casting, turns_fd), lambda: _killed(turns.read_standing(turns_fd)))
 
 
-def _read_marks(judged: Judged) -> Played:
-    """Say what the marks of the episode, and of its verification if it came to that, mean."""
+def _session(slot: Slot, casting: Casting, turns_fd: int) -> Played:
+    os.ftruncate(turns_fd, 0)
+    judged = Session(slot, casting).judge()
+    return _read_marks(judged, turns.read_standing(turns_fd), min(_SLOW_S, casting.limits.wall_s / 2))
+
+
+def _killed(standing: Standing) -> Played:
+    """Say what it means that environment or source kill their own process."""
+    if not standing.has_begun:
+        raise TaskFault(OWN_DOING)
+    return Played(failure=OWN_DOING)
+
+
+def _judged_by(task: EnvironmentTask) -> str:
+    return f"the environment {task.env}" if task.source is None else "the environment or the task's source"
+
+
+def _read_marks(judged: Judged, standing: Standing = Standing(), slow_s: float = _SLOW_S) -> Played:  # noqa: B008 - frozen
+    """Say what the marks of the episode, and of its verification if it came to that, mean.
+
+    An episode that ends with its process, or with the attempt's time, is the policy's failure unless environment or
+    source were at work then, and for longer than `slow_s` if it was the time.
+    """
     if judged.refused is not None:
         return Played(end=judged.refused, trace=judged.trace)
     episode, *rest = judged.marks
     if episode.outcome is Outcome.TASK_ERROR:
         return Played(failure=episode.message, trace=judged.trace)
     if episode.outcome is not Outcome.PASSED:
+        least_s = slow_s if episode.outcome is Outcome.TIMEOUT else -math.inf
+        if standing.stage_s is not None and standing.stage_s > least_s:
+            return Played(failure=f"it did not come back from an action: {episode.message}", trace=judged.trace)
         return Played(end=(episode.outcome, episode.message), trace=judged.trace)
     (verification,) = rest
     if verification.outcome is not Outcome.PASSED:

@@ -1,6 +1,5 @@
 """Asking a program of the oracle one question, within limits, and telling whose fault it is if none is answered."""
 
-import signal
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,10 +7,11 @@ from typing import Any  # Any: msgpack values
 
 import msgpack
 
-from assay.errors import Inconclusive, SandboxFault, TaskFault
+from assay.errors import Inconclusive, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Slot
 from assay.schema import Usage, Verdict
+from assay.verifiers.killed import Killed, settle, was_killed
 from assay.verifiers.program.telling import ANSWER, BROKEN, FAILED, READY
 from assay.verifiers.scoring import end_of
 from assay.verifiers.split.report import Garbled, Inbox
@@ -35,18 +35,26 @@ class Reply:
         return verdict.model_copy(update={"stdout": self.printed, "usage": self.usage})
 
 
-def ask(slot: Slot, launch: Launch) -> Reply:
+def ask(slot: Slot, launch: Launch, asked: str = "the task's source") -> Reply:
     """Run `launch` to its end and return its reply. It has the limits once to get ready, and once to answer.
 
-    Raises TaskFault where the task's source cannot be set up, SandboxFault and Inconclusive where we failed.
+    `asked` names in messages what runs there. Raises TaskFault where it cannot be set up, SandboxFault and
+    Inconclusive where we failed.
     """
+    return settle(lambda: _ask(slot, launch, asked, outside=True), lambda: _ask(slot, launch, asked, outside=False))
+
+
+def _ask(slot: Slot, launch: Launch, asked: str, *, outside: bool) -> Reply:
+    """Ask once. Raises Killed for a process that is killed, if that may have come from outside."""
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
             child = slot.start(replace(launch, fds=(theirs.fileno(),)))
         child.start_clock()
         said = _listen(slot, child, ours)
-    return _reply(launch, child, said)
+    if outside and was_killed(child) and not {_GARBLED, BROKEN, FAILED, ANSWER} & said.keys():
+        raise Killed(f"the process of {asked} was killed from outside")
+    return _reply(launch, child, said, asked)
 
 
 def _listen(slot: Slot, child: Child, sock: socket.socket) -> dict[str, list[Any]]:
@@ -72,14 +80,14 @@ def _listen(slot: Slot, child: Child, sock: socket.socket) -> dict[str, list[Any
             return said
 
 
-def _reply(launch: Launch, child: Child, said: dict[str, list[Any]]) -> Reply:
+def _reply(launch: Launch, child: Child, said: dict[str, list[Any]], asked: str) -> Reply:
     if _GARBLED in said:
-        failure = f"the task's source wrote to our channel: {said[_GARBLED][0]}"
+        failure = f"{asked} wrote to our channel: {said[_GARBLED][0]}"
         if READY not in said:
             raise TaskFault(failure)
         return Reply((), failure, "", child.usage)
     if BROKEN in said:
-        raise TaskFault(f"the task's source cannot be run: {said[BROKEN][0]}")
+        raise TaskFault(str(said[BROKEN][0]))
     if FAILED in said:
         failure, printed, *_ = said[FAILED]
         return Reply((), str(failure), str(printed), child.usage)
@@ -88,7 +96,7 @@ def _reply(launch: Launch, child: Child, said: dict[str, list[Any]]) -> Reply:
         return Reply(fields, "", str(printed), child.usage)
     end = _end(launch, child)
     if READY not in said:
-        raise TaskFault(f"the task's source cannot be set up: its process {end}")
+        raise TaskFault(f"{asked} cannot be set up: its process {end}")
     return Reply((), f"its process {end}", "", child.usage)
 
 
@@ -96,6 +104,4 @@ def _end(launch: Launch, child: Child) -> str:
     assert child.exit is not None
     if child.cut_by is Outcome.INCONCLUSIVE:
         raise Inconclusive("the machine was too busy to time the task's source")
-    if child.exit.signal == signal.SIGKILL and child.cut_by is None:
-        raise SandboxFault("the process of the task's source was killed from outside")
     return end_of(child.exit, child.cut_by, launch.limits)[1]

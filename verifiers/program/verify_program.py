@@ -30,7 +30,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         try:
             verify = define(source, "verify")
         except BaseException as error:  # noqa: BLE001 - the task's own source may raise anything
-            tell(channel, BROKEN, describe(error))
+            tell(channel, BROKEN, f"the task's source cannot be run: {describe(error)}")
             return 0
         tell(channel, READY)
         try:

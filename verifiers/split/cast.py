@@ -2,7 +2,6 @@
 
 import os
 import select
-import signal
 import socket
 import time
 from contextlib import suppress
@@ -15,6 +14,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Exit, Launch, Resident, Role, Slot
 from assay.sandboxes.payload import write_payload
 from assay.schema import Limits
+from assay.verifiers.killed import Killed, was_killed
 from assay.verifiers.scoring import Trace, add_usage, end_of
 from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.plan import Plan, pack_plan
@@ -50,6 +50,10 @@ class Casting:
     """The program of an oracle of its own; one of another verifier's speaks as `split.oracle` does."""
     oracle_flavour: str = ""
     """Its warm interpreter; empty: that of the surroundings."""
+    oracle_fds: tuple[int, ...] = ()
+    """Descriptors that it is given beside the channels; the caller's to close."""
+    judged_by: str = "the tests"
+    """What runs there, in messages."""
 
     @property
     def shared(self) -> bool:
@@ -158,7 +162,7 @@ class Cast:
         self._past.append(self._candidate)
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            self._candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (theirs,))
+            self._candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (theirs.fileno(),))
             self._candidate.start_clock()
             self.answer(answer)
             try:
@@ -171,8 +175,8 @@ class Cast:
         exit_ = self._reporter.exit
         if exit_ is None:
             raise SandboxFault("the tests' process closed its channel and goes on")
-        if exit_.signal == signal.SIGKILL and self._reporter.cut_by is None and not self._casting.shared:
-            raise SandboxFault("the tests' process was killed from outside")  # no completion can reach it
+        if was_killed(self._reporter) and not self._casting.shared:
+            raise Killed(f"the process of {self._casting.judged_by} was killed from outside")
         role = Role.CANDIDATE if self._casting.shared else Role.ORACLE
         return end_of(exit_, self._reporter.cut_by, self._limits_of(role))
 
@@ -233,7 +237,9 @@ class Cast:
                 self._ask_resident()
             else:
                 self._start_own()
-            self._candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link,))
+            self._candidate = self._launch(
+                _CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link.fileno(),)
+            )
         self._candidate.start_clock(wall=False)
 
     def _suits_resident(self) -> bool:
@@ -264,21 +270,21 @@ class Cast:
 
     def _start_own(self) -> None:
         self._place = Placement.APART
-        self._reporter = self._launch(self._casting.oracle, Role.ORACLE, self._plan, tuple(self._spare))
+        fds = (*(sock.fileno() for sock in self._spare), *self._casting.oracle_fds)
+        self._reporter = self._launch(self._casting.oracle, Role.ORACLE, self._plan, fds)
         self._reporter.start_clock()
         self.confirm()
 
     def _start_shared(self, report: socket.socket, passing: socket.socket) -> None:
         payload = bytes(msgpack.packb([self._plan, self._casting.sources]))
         with report, passing:
-            self._reporter = self._candidate = self._launch(_SHARED, Role.CANDIDATE, payload, (report,))
+            self._reporter = self._candidate = self._launch(_SHARED, Role.CANDIDATE, payload, (report.fileno(),))
         with suppress(OSError):  # it has ended already, which the slot tells
             self._report.sendall(self._nonce)
         self._reporter.start_clock()
 
-    def _launch(self, program: str, role: Role, payload: bytes, socks: tuple[socket.socket, ...]) -> Child:
+    def _launch(self, program: str, role: Role, payload: bytes, fds: tuple[int, ...]) -> Child:
         limits = self._limits_of(role)
-        fds = tuple(sock.fileno() for sock in socks)
         flavour = self._casting.surroundings.flavour
         if role is Role.ORACLE and self._casting.oracle_flavour:
             flavour = self._casting.oracle_flavour

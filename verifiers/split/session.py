@@ -283,11 +283,11 @@ class Session:
         if outcome is Outcome.INCONCLUSIVE:
             raise Inconclusive("the machine was too busy to time the attempt")
         if self._stage == "preparing":  # later on the candidate may have had a hand in it
-            raise TaskFault(f"the tests cannot be set up: their process {message}")
+            raise TaskFault(f"{self._casting.judged_by} cannot be set up: the process {message}")
         if self._current < 0:
             self._refuse(outcome, message)
             return None
-        self._record(self._current, Mark(outcome, f"the tests' process: {message}"))
+        self._record(self._current, Mark(outcome, f"the process of {self._casting.judged_by}: {message}"))
         self._refusal = self._budget.refusal()
         after = self._current + 1
         return None if self._refusal or self._count is None or after >= self._count else after
