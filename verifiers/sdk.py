@@ -10,6 +10,7 @@ from assay.sandboxes.interface import Slot
 from assay.schema import Limits, TaskBase, Usage, Verdict, Wire
 from assay.verifiers.interface import Verifier
 from assay.verifiers.jailed import Found, ProgramRun, run_program, run_source
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.blocks import first_block, last_block
 from assay.verifiers.rules.literal import read_json, read_literal
 from assay.verifiers.rules.rule import (
@@ -47,6 +48,7 @@ __all__ = [
     "conclude",
     "first_block",
     "last_block",
+    "misplaced",
     "read_json",
     "read_literal",
     "run_program",
