@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 _MARKER_TTL_S = 600  # how long a retry of the very same transaction is recognised
 _LONGEST_WAIT_S = 60
+_LATE_AGAIN_S = 60
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,17 @@ class Batches:
             self._connection.guarded(marker, build)
 
     def late(self) -> list[str]:
-        """Return unfinished batches whose deadline has passed, each once, and have their chunks brought forward."""
+        """Return unfinished batches whose deadline has passed, and have their chunks brought forward.
+
+        Again after a while, until they are finished: a chunk may come back from a worker that died.
+        """
         now = time.time()
         names = [name.decode() for name in self._connection.ask("ZRANGEBYSCORE", keys.DEADLINES, "-inf", now)]
         for batch_id in names:
             chunk_ids = [name.decode() for name in self._connection.ask("SMEMBERS", keys.chunks(batch_id))]
             if chunk_ids:
                 self.queue.expedite(chunk_ids)
-            self._connection.ask("ZREM", keys.DEADLINES, batch_id)
+            self._connection.ask("ZADD", keys.DEADLINES, "XX", now + _LATE_AGAIN_S, batch_id)
         return names
 
     def pending(self) -> int:

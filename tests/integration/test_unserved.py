@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from assay.clients.client import Client
 from assay.clients.retries import RetryPolicy
 from assay.errors import ServiceUnavailable
 from assay.service import keys
+from assay.service.queue import ChunkQueue
 from assay.settings import Settings
 
 NEEDY = {"id": "needy", "verifier": "echo", "tests": ["a"], "requires": ["json", "no_such_module.inner"]}
@@ -126,6 +128,37 @@ def test_cancelling_all_groups_one_by_one_leaves_no_chunk(service: Running) -> N
     assert metric(service, "assay_queue_chunks") == 0
     assert left_behind(service) == []
     assert status_of(service, batch_id)["state"] == "done"
+
+
+def test_a_deadline_ends_the_wait(service: Running) -> None:
+    """Attempts that nobody can take are cancelled when it passes, and nothing of them stays."""
+    document = {**needy_batch(), "options": {"deadline_s": 0.5}}
+
+    lines = follow(service.http, submit(service.http, document), order="input")
+
+    assert [line["outcome"] for line in lines] == ["cancelled"] * 3 + ["passed"]
+    assert "deadline" in lines[0]["message"]
+    wait_for(lambda: left_behind(service) == [])
+    assert metric(service, "assay_queue_chunks") == 0
+    assert service.connection.ask("ZCARD", keys.DEADLINES) == 0
+
+
+def test_a_late_chunk_that_comes_back_is_brought_forward_again(data_dir: Path) -> None:
+    """Its worker died after the deadline had passed: any other may then say that it is too late."""
+    with running(Settings(port=0, data_dir=data_dir, workers=0, log_level="error")) as service:
+        queue = ChunkQueue(service.connection)
+        attempts = [{"task_id": "needy", "completion": order()}]
+        batch_id = submit(service.http, {"tasks": [NEEDY], "attempts": attempts, "options": {"deadline_s": 0.2}})
+        (lane,) = queue.lanes()
+        assert queue.claim("dead", [lane])
+        wait_for(lambda: len(queue.lanes()) == 2)  # it was looked for to be brought forward, and was not there
+        queue.release("dead")
+        wait_for(lambda: float(service.connection.ask("ZSCORE", keys.DEADLINES, batch_id)) > time.time() + 10)
+
+        service.connection.ask("ZADD", keys.DEADLINES, 1, batch_id)  # the while is over
+
+        wait_for(lambda: queue.waiting([lane]) == [[]])
+        assert sum(queue.depths().values()) == 1
 
 
 def test_a_score_that_nobody_can_take_is_answered(service: Running) -> None:
