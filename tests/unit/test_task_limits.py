@@ -4,14 +4,17 @@ from typing import Any
 
 import pytest
 
-from assay.errors import InvalidRequest
+from assay.errors import InvalidRequest, SandboxFault
 from assay.maxima import check_maxima
+from assay.sandboxes.fakes import FakeChild, FakeSlot
+from assay.sandboxes.interface import Launch
 from assay.schema import Limits
 from assay.settings import Settings
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.composite.task import CompositeTask
 from assay.verifiers.models.chain_task import ChainTask
 from assay.verifiers.spending import share_of
+from assay.verifiers.worked_examples import WORKED
 
 _REGISTRY = default_registry()
 _OTHERS: dict[str, dict[str, Any]] = {
@@ -106,6 +109,35 @@ def test_a_whole_lays_its_limits_over_those_of_its_parts() -> None:
     assert isinstance(composite, CompositeTask)
     inner = (chain.answer_task.limits, composite.parts[0].first_task.limits)
     assert [(one.memory_mb, one.wall_s, one.attempt_wall_s) for one in inner] == [(600, 3.0, 6.0)] * 2
+
+
+class _Broken(FakeSlot):
+    def start(self, launch: Launch) -> FakeChild:
+        """Note what is launched, and fail."""
+        self.launches.append(launch)
+        raise SandboxFault("broken")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "parts"),
+    [
+        ("optimum", {}, 1),
+        ("optimum", {"answer": "program"}, 2),
+        ("program", {}, 2),
+        ("simulator", {}, 2),
+        ("environment", {}, 3),
+        ("sql", {}, 3),
+    ],
+)
+def test_each_part_of_an_attempt_has_its_share_of_the_wall_time(name: str, given: dict[str, Any], parts: int) -> None:
+    """So all parts together end within `attempt_wall_s`, also where one of them hangs."""
+    slot = _Broken()
+    task = _REGISTRY.parse_task({**_example(name), **given, "limits": {"wall_s": 10, "attempt_wall_s": 3}})
+
+    with pytest.raises(SandboxFault):
+        default_registry().get(name).judge(task, WORKED[name], slot)
+
+    assert [launch.limits.wall_s for launch in slot.launches] == [3 / parts]
 
 
 def test_parts_of_an_attempt_share_its_wall_time() -> None:

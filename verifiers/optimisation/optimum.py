@@ -58,7 +58,7 @@ def _judge_program(task: OptimumTask, solved: Solved, completion: str, slot: Slo
     code = find_program(completion, fences=task.fences)
     if code is None or not code.strip():
         return conclude(task, _TERMS, Scored(_NOTHING, answered=False, message="there is no program"))
-    ran = run_program(slot, code, Ask(task.limits, forbid=task.forbid))
+    ran = run_program(slot, code, Ask(task.part_limits, forbid=task.forbid))
     if ran.is_clean:
         scored = judge_answer(task, solved, read_answer(ran.output, _PRINTED, task.tag))
     else:

@@ -13,6 +13,7 @@ from assay.verifiers.python_task import Dotted
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import including
 from assay.verifiers.rules.rule import Profile, RuleTask
+from assay.verifiers.spending import share_of
 
 HIGHS = "highspy"
 _MOST_TEXT = 20_000_000
@@ -125,6 +126,11 @@ class OptimumTask(RuleTask):
     def runs_something(self) -> bool:
         """The model is solved in a jail."""
         return True
+
+    @property
+    def part_limits(self) -> Limits:
+        """Those of solving the model and of the program, if there is one; both together keep to the attempt's time."""
+        return share_of(self.limits, 1 if self.answer == "values" else 2)
 
     @property
     def tolerances(self) -> Tolerances:

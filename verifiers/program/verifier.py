@@ -11,11 +11,13 @@ from assay.verifiers.program.returned import LARGEST, WHOLE, Returned, Unusable,
 from assay.verifiers.program.task import ProgramTask, Range
 from assay.verifiers.rules.rule import Scored, Term, conclude, range_of
 from assay.verifiers.scoring import SLACK
+from assay.verifiers.spending import share_of
 from assay.verifiers.surroundings import surroundings_for
 
 UNDECIDED = "undecided"
 """The flag of an attempt on which the task's source failed, and which has the lowest reward for it."""
 _PROGRAM = verify_program.__name__
+_PARTS = 2  # an attempt's wall time is for setting up the source, and for its answer
 
 
 class ProgramVerifier:
@@ -54,7 +56,7 @@ def ask_source(slot: Slot, source: str, completion: str, document: object, limit
     """
     payload = verify_program.pack_question(source, completion, document)
     flavour = surroundings_for((source,)).flavour
-    return ask(slot, Launch(Role.ORACLE, _PROGRAM, payload, limits, flavour, network=False))
+    return ask(slot, Launch(Role.ORACLE, _PROGRAM, payload, share_of(limits, _PARTS), flavour, network=False))
 
 
 def read_answer(reply: Reply) -> Returned:

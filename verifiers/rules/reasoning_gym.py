@@ -16,8 +16,10 @@ from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.reasoning_gym_scorer import MODULE
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term, conclude
 from assay.verifiers.scoring import Trace, passed
+from assay.verifiers.spending import share_of
 from assay.verifiers.stdio import Judged
 
+_PARTS = 2  # an attempt's wall time is for starting the library, and for its answer
 _TERMS = (Term("score", 0, 1, "what the data set's own scorer gives"),)
 
 
@@ -96,7 +98,7 @@ class ReasoningGymVerifier:
         output = (answer or "").strip().encode("utf-8", "replace")
         program = Judged((passed(),), None, Trace(), (output,))
         given = "" if answer is None else "given"
-        (mark,) = check_outputs(slot, _checker(task), [("", given)], program, task.limits)
+        (mark,) = check_outputs(slot, _checker(task), [("", given)], program, share_of(task.limits, _PARTS))
         score = min(1.0, max(0.0, mark.score))
         return conclude(task, _TERMS, Scored({"score": score}, answer is not None, mark.message))
 

@@ -11,10 +11,12 @@ from assay.verifiers.scoring import end_of
 from assay.verifiers.simulator import program
 from assay.verifiers.simulator.report import MOST_BYTES, Report, read_report
 from assay.verifiers.simulator.task import Mode, SimulatorTask
+from assay.verifiers.spending import share_of
 
 PROGRAM = program.__name__
 FLAVOUR = "simulator"
 
+_PARTS = 2  # an attempt's wall time is for the lap of the defaults, where it is not known, and for the given one
 _EXHAUSTED = frozenset({Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED, Outcome.OUTPUT_EXCEEDED})
 
 
@@ -55,7 +57,7 @@ def drive(task: SimulatorTask, slot: Slot, parameters: dict[str, float]) -> Lap:
 
 def _drive(task: SimulatorTask, slot: Slot, parameters: dict[str, float] | None) -> Lap:
     payload = program.pack_run(task.simulator, parameters, task.simulated_fields(), task.seed)
-    limits = task.limits.model_copy(update={"wall_s": min(task.limits.wall_s, task.limits.attempt_wall_s)})
+    limits = share_of(task.limits, _PARTS)
     launch = Launch(Role.ORACLE, PROGRAM, payload, limits, FLAVOUR, network=False)
     child, said = ask(slot, launch, MOST_BYTES)
     assert child.exit is not None

@@ -15,6 +15,7 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.processes import listen
 from assay.verifiers.scoring import end_of
+from assay.verifiers.spending import share_of
 from assay.verifiers.sql.results import (
     BUILT,
     LARGE,
@@ -35,6 +36,7 @@ _PROGRAMS: dict[Dialect, str] = {
     "sqlite": "assay.verifiers.sql.sqlite_program",
     "duckdb": "assay.verifiers.sql.duckdb_program",
 }
+_PARTS = 3  # an attempt's wall time is for making the database, for the gold query and for the completion's
 _ROOM_MB = 16  # on disk, beside the copy of an image
 
 
@@ -64,14 +66,15 @@ class Asked:
 def ask(slot: Slot, asked: Asked) -> Ran:
     """Run a process to its end, and return what came of it. Raises InfraFault and Inconclusive."""
     room = room_for(asked.question.caps)
-    child, said = listen(slot, _launch(asked), room)
+    launch = _launch(asked)
+    child, said = listen(slot, launch, room)
     if child.cut_by is Outcome.INCONCLUSIVE:
         raise Inconclusive("the machine was too busy to time a query")
     if len(said) > room:
         return Ran(Outcome.OUTPUT_EXCEEDED, "wrote more than any result may hold", usage=child.usage)
     assert child.exit is not None
     if child.cut_by is not None or child.exit.code != 0:
-        outcome, message = end_of(child.exit, child.cut_by, asked.limits)
+        outcome, message = end_of(child.exit, child.cut_by, launch.limits)
         return Ran(outcome, message, usage=child.usage)
     return replace(_read(said, asked.question), size_bytes=len(said), usage=child.usage)
 
@@ -100,8 +103,7 @@ def _launch(asked: Asked) -> Launch:
 
 
 def _limits(asked: Asked) -> Limits:
-    limits = asked.limits
-    wall_s = min(limits.wall_s, limits.attempt_wall_s)
+    limits = share_of(asked.limits, _PARTS)
     image_bytes = 0 if asked.image_fd is None else os.fstat(asked.image_fd).st_size
     disk_mb = max(limits.disk_mb, (image_bytes >> 20) + _ROOM_MB)
-    return limits.model_copy(update={"wall_s": wall_s, "disk_mb": disk_mb})
+    return limits.model_copy(update={"disk_mb": disk_mb})
