@@ -14,7 +14,7 @@ from scipy import sparse  # type: ignore[import-untyped]  # has no stubs
 
 from assay.verifiers.simulator.horizon import ALPHA, DELTA, INPUTS, STATES, Layout, N, V, set_up
 from assay.verifiers.simulator.profile import aimed_speed
-from assay.verifiers.simulator.track import CAR_HALF_WIDTH_M, Array, Track
+from assay.verifiers.simulator.track import CAR_HALF_WIDTH_M, Array, Track, stretch, stretch_at
 from assay.verifiers.simulator.vehicle import STEER_MAX, STEER_SPEED_MAX, WHEELBASE_M
 
 STEP_S = 0.05
@@ -118,8 +118,8 @@ class Controller:
         for step in range(STEPS + 1):
             bend = curvature[step] = self._track.at(self._track.curvature, place[step])
             if step < STEPS:
-                place[step + 1] = place[step] + STEP_S * v[step] * cos[step] / _room(nominal[step, N] * bend)
-        room = _rooms(nominal[:, N] * curvature)
+                place[step + 1] = place[step] + STEP_S * v[step] * cos[step] / stretch_at(nominal[step, N], bend)
+        room = stretch(nominal[:, N], curvature)
         s_rate = v * cos / room
         rates = np.zeros((STEPS, STATES))
         rates[:, N] = (v * sin)[:-1]
@@ -179,14 +179,6 @@ class Controller:
 
 def _widest(track: Track) -> float:
     return float(max(np.max(track.left_m), np.max(track.right_m)))
-
-
-def _room(bend: float) -> float:
-    return max(1.0 - bend, 0.1)
-
-
-def _rooms(bends: Array) -> Array:
-    return np.maximum(1.0 - bends, 0.1)
 
 
 def _corner(states: Array) -> Array:

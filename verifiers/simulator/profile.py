@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from assay.verifiers.simulator.track import Array, Track
+from assay.verifiers.simulator.track import Array, Track, stretch
 
 RESERVE = 0.75
 """Share of `alat_max` that the aim uses: the rest is for the controller, and for tyres that slip."""
@@ -22,7 +22,7 @@ def aimed_speed(track: Track, parameters: Mapping[str, float]) -> Array:
     v_max = parameters["v_max"]
     if v_max <= 0.0:
         return np.full(len(track.curvature), v_max)
-    bend = np.abs(track.curvature / np.maximum(1.0 - track.race_line_m * track.curvature, 0.1))
+    bend = np.abs(track.curvature / stretch(track.race_line_m, track.curvature))
     speed = np.minimum(np.sqrt(RESERVE * parameters["alat_max"] / np.maximum(bend, _TIGHT)), v_max)
     speed = _ramped(speed, 2.0 * parameters["a_max"] * track.spacing_m)
     speed = _ramped(speed[::-1], -2.0 * parameters["a_min"] * track.spacing_m)[::-1]

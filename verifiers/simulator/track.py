@@ -20,7 +20,8 @@ SHORTEST_M, LONGEST_M = 10.0, 200.0
 _SPACING_M = 0.1
 _RACE_LINE_SHARE = 0.6  # of the room beside the car that the race line uses
 _SMOOTHING_M = 0.8
-_TIGHTEST = 0.9  # curvature times half width: at 1 the inner edge has no radius left
+_LEAST_STRETCH = 0.1
+_TIGHTEST = 1.0 - _LEAST_STRETCH  # curvature times half width: at 1 the inner edge has no radius left
 _FORMULA_POINTS = 400
 
 
@@ -54,6 +55,21 @@ class Track:
         count = len(column)
         values: Array = column[index % count] * (1.0 - share) + column[(index + 1) % count] * share
         return values
+
+
+def stretch(offset_m: Array, curvature: Array) -> Array:
+    """Return the length of a path beside the centre line for each metre of that: 1 - offset x curvature, at least 0.1.
+
+    No place on a track has less, for none is tighter. A plan that lies beyond an edge may: at 0, in the middle of the
+    bend, it would get around at no speed at all, so it is held to what the edge can have.
+    """
+    held: Array = np.maximum(1.0 - offset_m * curvature, _LEAST_STRETCH)
+    return held
+
+
+def stretch_at(offset_m: float, curvature: float) -> float:
+    """Return the same for one place; plain numbers, for speed."""
+    return max(1.0 - offset_m * curvature, _LEAST_STRETCH)
 
 
 def _ellipse(angle: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ at rest. Constants: the 1:10 car of the F1TENTH gym, in the form of CommonRoad's
 import math
 from dataclasses import dataclass
 
-from assay.verifiers.simulator.track import Track
+from assay.verifiers.simulator.track import Track, stretch_at
 
 MASS_KG = 3.74
 INERTIA = 0.04712
@@ -115,7 +115,7 @@ def _along(values: Rates, vy: float, yaw_rate: float, curvature: float) -> tuple
     """Return the rates of arc length, offset and heading: pure geometry of the moving frame."""
     _, n_m, alpha, vx, _, _, _ = values
     cos, sin = math.cos(alpha), math.sin(alpha)
-    s_rate = (vx * cos - vy * sin) / max(1.0 - n_m * curvature, 0.05)
+    s_rate = (vx * cos - vy * sin) / stretch_at(n_m, curvature)
     return s_rate, vx * sin + vy * cos, yaw_rate - curvature * s_rate
 
 
