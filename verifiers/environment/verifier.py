@@ -1,9 +1,7 @@
 """The verifier `environment`: an episode by a list of actions or by a policy, judged by the task's own functions."""
 
-import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from assay.errors import InfraFault, TaskFault
 from assay.extras import how_to_get
@@ -12,7 +10,8 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Verdict
 from assay.verifiers.environment import turns
 from assay.verifiers.environment.answers import NoActions, read_actions
-from assay.verifiers.environment.record import BadRecord, Record, pack_script, script_of, unpack_record, was_spared
+from assay.verifiers.environment.played import SLOW_S, Played, read_marks, read_report, score_record
+from assay.verifiers.environment.record import pack_script, script_of
 from assay.verifiers.environment.task import EnvironmentTask, Player
 from assay.verifiers.environment.turns import Standing
 from assay.verifiers.extraction import read_completion
@@ -21,36 +20,23 @@ from assay.verifiers.program.asking import ask
 from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
 from assay.verifiers.requirements import missing_modules, versions_in
 from assay.verifiers.rules.rule import Scored, Term, conclude
-from assay.verifiers.scoring import MESSAGE_CHARACTERS, Mark, Trace, clip
+from assay.verifiers.scoring import MESSAGE_CHARACTERS, Trace, clip
 from assay.verifiers.spending import share_of
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.cast import Casting
 from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.plan import Plan
-from assay.verifiers.split.session import Judged, Session
+from assay.verifiers.split.session import Session
 from assay.verifiers.surroundings import Surroundings, surroundings_for
 
 FLAVOUR = "environments"
 """The warm interpreter that has gymnasium."""
-SURPLUS = "surplus_actions"
-"""The flag of an attempt whose list went on when the episode was over."""
 _ACTIONS = "assay.verifiers.environment.actions_program"
 _POLICY = "assay.verifiers.environment.policy_program"
 _ENTRY = "policy"
-_SLOW_S = 1.0  # no single step of an environment takes longer, unless it hangs
 _PARTS = 3  # an attempt's wall time is for loading the policy, for the episode and for its verification
 _REPORTED = 0.0  # the weight of terms that only count where the task says so
-
-
-@dataclass(frozen=True)
-class Played:
-    """What became of an attempt: a record; or a failure of environment or source; or the completion's own end."""
-
-    record: Record | None = None
-    failure: str = ""
-    end: tuple[Outcome, str] | None = None
-    trace: Trace = Trace()  # noqa: RUF009 - frozen
 
 
 class EnvironmentVerifier:
@@ -95,32 +81,9 @@ class EnvironmentVerifier:
 
     def _scored(self, task: EnvironmentTask, played: Played) -> Scored:
         if played.record is not None:
-            return _scored(task, played.record)
+            return score_record(task, played.record)
         flags = (UNDECIDED,) if played.failure else ()
         return Scored(lowest_terms(self.terms(task), task.weights), message=played.failure, flags=flags)
-
-
-def _scored(task: EnvironmentTask, record: Record) -> Scored:
-    terms = {"verified": record.verified}
-    if task.return_range is not None:
-        terms["return"] = _return_term(record, task.return_range, task.illegal)
-    if task.progress:
-        terms["progress"] = record.progress
-    terms |= {"illegal": float(record.illegal), "steps": float(record.steps), "format": 1.0}
-    end = "terminated" if record.terminated else "truncated" if record.truncated else "left off"
-    told = f"not verified: {end} after {record.steps} steps with the return {record.total:g}"
-    return Scored(
-        terms,
-        message="; ".join(filter(None, (record.said or told, record.note))),
-        flags=(SURPLUS,) if record.surplus else (),
-    )
-
-
-def _return_term(record: Record, bounds: tuple[float, float], illegal: str) -> float:
-    low, high = bounds
-    if was_spared(record, illegal):
-        low = max(low, 0.0)
-    return min(1.0, max(0.0, (record.total - low) / (high - low))) if low < high else 0.0
 
 
 def _play_actions(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
@@ -137,7 +100,7 @@ def _play_actions(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
     trace = Trace(stdout=reply.printed.encode("utf-8", "replace"), usage=reply.usage)
     if reply.failure:
         return Played(failure=reply.failure, trace=trace)
-    return _recorded(str(reply.fields[0]), trace)
+    return read_report(str(reply.fields[0]), trace)
 
 
 def _play_policy(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
@@ -158,7 +121,7 @@ def _play_policy(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
 def _session(slot: Slot, casting: Casting, turns_fd: int) -> Played:
     os.ftruncate(turns_fd, 0)
     judged = Session(slot, casting).judge()
-    return _read_marks(judged, turns.read_standing(turns_fd), min(_SLOW_S, casting.limits.wall_s / 2))
+    return read_marks(judged, turns.read_standing(turns_fd), min(SLOW_S, casting.limits.wall_s / 2))
 
 
 def _killed(standing: Standing) -> Played:
@@ -170,36 +133,3 @@ def _killed(standing: Standing) -> Played:
 
 def _judged_by(task: EnvironmentTask) -> str:
     return f"the environment {task.env}" if task.source is None else "the environment or the task's source"
-
-
-def _read_marks(judged: Judged, standing: Standing = Standing(), slow_s: float = _SLOW_S) -> Played:  # noqa: B008 - frozen
-    """Say what the marks of the episode, and of its verification if it came to that, mean.
-
-    An episode that ends with its process, or with the attempt's time, is the policy's failure unless environment or
-    source were at work then, and for longer than `slow_s` if it was the time.
-    """
-    if judged.refused is not None:
-        return Played(end=judged.refused, trace=judged.trace)
-    episode, *rest = judged.marks
-    if episode.outcome is Outcome.TASK_ERROR:
-        return Played(failure=episode.message, trace=judged.trace)
-    if episode.outcome is not Outcome.PASSED:
-        least_s = slow_s if episode.outcome is Outcome.TIMEOUT else -math.inf
-        if standing.stage_s is not None and standing.stage_s > least_s:
-            return Played(failure=f"it did not come back from an action: {episode.message}", trace=judged.trace)
-        return Played(end=(episode.outcome, episode.message), trace=judged.trace)
-    (verification,) = rest
-    if verification.outcome is not Outcome.PASSED:
-        return Played(failure=_reason(verification), trace=judged.trace)
-    return _recorded(verification.message, judged.trace)
-
-
-def _reason(mark: Mark) -> str:
-    return mark.message if mark.outcome is Outcome.TASK_ERROR else f"its verification did not end: {mark.message}"
-
-
-def _recorded(text: str, trace: Trace) -> Played:
-    try:
-        return Played(unpack_record(text), trace=trace)
-    except BadRecord as error:
-        return Played(failure=f"the task's source broke our report: {error}", trace=trace)
