@@ -30,7 +30,8 @@ TASK: dict[str, Any] = {
     "requires": MODULES,
     "decides": ["walk", "best"],
     "terms": [
-        {"name": name, "weight": weight, "verifier": task["verifier"], "task": {k: task[k] for k in task if k != "verifier"}}
+        {"name": name, "weight": weight, "verifier": task["verifier"],
+         "task": {key: value for key, value in task.items() if key != "verifier"}}
         for name, weight, task in (("walk", 1.0, LAKE), ("drive", 0.5, LAP), ("best", 2.0, BEST))
     ],
 }  # fmt: skip
