@@ -18,7 +18,7 @@ from assay.levels import Level
 _PREFIX = "ASSAY_"
 NUMERIC_TUNING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Variables of OpenBLAS that jails are given too if the operator has set them."""
-_ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE"})  # read below, but no settings of a service
+_ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE", "ASSAY_TEST_DATA"})  # read below, but no settings of a service
 
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error", "critical"],
@@ -145,6 +145,12 @@ def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[s
     """Names in ASSAY_REQUIRE: what tests must have here instead of skipping (CI sets `redis,jail,…`)."""
     source = os.environ if environ is None else environ
     return frozenset(_listed(source.get("ASSAY_REQUIRE", "")))
+
+
+def data_folder_of_tests(environ: Mapping[str, str] | None = None) -> Path | None:
+    """Return the folder in ASSAY_TEST_DATA: published problems and conformity files, for tests alone; None: unset."""
+    folder = (os.environ if environ is None else environ).get("ASSAY_TEST_DATA")
+    return Path(folder) if folder else None
 
 
 def model_key(name: str, environ: Mapping[str, str] | None = None) -> SecretStr | None:

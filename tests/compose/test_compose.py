@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from compose_files import interpolated, rootless_worker, run_options
 from projects import KEY, ROOT, Project, inspect, output, started, wait_for
+from published import DATA
 
 from assay.cli.datasets import Dataset
 from assay.clients import Client
@@ -15,7 +16,7 @@ from assay.settings import required_neighbours
 
 pytestmark = pytest.mark.docker
 
-HUMANEVAL = ROOT.parent / "shared" / "data" / "HumanEval.jsonl.gz"
+HUMANEVAL = DATA / "HumanEval.jsonl.gz"
 WORKED_EXAMPLE = ROOT / "tests" / "cases" / "worked-example"
 MANY = 164
 SOME = 8

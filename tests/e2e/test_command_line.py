@@ -6,16 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from published import DATA, present
 
 from assay.cli.exits import Exit
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
-SHARED = Path(__file__).parents[3] / "shared"
-HUMANEVAL = SHARED / "data" / "HumanEval.jsonl.gz"
-MBPP = SHARED / "data" / "mbpp_mxeval_v1.jsonl"
+HUMANEVAL = DATA / "HumanEval.jsonl.gz"
+MBPP = DATA / "mbpp_mxeval_v1.jsonl"
 MBPP_BROKEN = 11  # of 974 golds, for reasons that lie in the data; two may pass under another hash
-needs_humaneval = pytest.mark.skipif(not HUMANEVAL.exists(), reason="no data folder beside the checkout")
-needs_mbpp = pytest.mark.skipif(not MBPP.exists(), reason="no data folder beside the checkout")
 
 
 def read_lines(path: Path) -> list[dict[str, object]]:
@@ -119,7 +117,7 @@ def test_failed_cases_are_named_before_the_count(assay: Assay, tmp_path: Path) -
 
 
 @pytest.mark.jail
-@needs_humaneval
+@pytest.mark.shared
 def test_humaneval_golds_pass_and_empty_bodies_do_not(assay: Assay, tmp_path: Path) -> None:
     """All 164 solutions pass; `return None` under the same prompts passes none."""
     wrong = tmp_path / "wrong.jsonl"
@@ -127,7 +125,7 @@ def test_humaneval_golds_pass_and_empty_bodies_do_not(assay: Assay, tmp_path: Pa
         "\n".join(json.dumps({"task_id": f"HumanEval/{n}", "completion": "    return None\n"}) for n in range(164))
     )
 
-    golds = assay("score", HUMANEVAL, "--format", "humaneval", "-o", tmp_path / "golds.jsonl")
+    golds = assay("score", present(HUMANEVAL), "--format", "humaneval", "-o", tmp_path / "golds.jsonl")
     others = assay("score", HUMANEVAL, wrong, "--format", "humaneval", "-o", tmp_path / "others.jsonl")
 
     assert {line["outcome"] for line in read_lines(tmp_path / "golds.jsonl")} == {"passed"}, golds.stdout
@@ -135,10 +133,10 @@ def test_humaneval_golds_pass_and_empty_bodies_do_not(assay: Assay, tmp_path: Pa
 
 
 @pytest.mark.jail
-@needs_mbpp
+@pytest.mark.shared
 def test_mbpp_golds_pass_but_for_the_known_broken_ones(assay: Assay, tmp_path: Path) -> None:
     """The broken ones come out as task_error with a null reward, never as 0."""
-    done = assay("score", MBPP, "--format", "mbpp", "-o", tmp_path / "results.jsonl", timeout_s=900)
+    done = assay("score", present(MBPP), "--format", "mbpp", "-o", tmp_path / "results.jsonl", timeout_s=900)
 
     results = read_lines(tmp_path / "results.jsonl")
     odd = [line for line in results if line["outcome"] != "passed"]

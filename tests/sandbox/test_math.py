@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from published import CASES, DATA, present
 
 from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.runner import read_entries, run_entries
@@ -20,7 +21,6 @@ from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.requirements import missing_modules
 
 ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared"
 
 pytestmark = [
     pytest.mark.jail,
@@ -141,9 +141,7 @@ def test_own_cases_agree(scorer: Scorer) -> None:
 @pytest.mark.shared
 def test_shared_cases_agree(scorer: Scorer) -> None:
     """Every line of the file beside the checkout."""
-    path = SHARED / "cases" / "math.jsonl"
-    if not path.is_file():
-        pytest.skip("no data folder beside the checkout")
+    path = present(CASES / "math.jsonl")
 
     assert deviations(path, scorer) == {}
 
@@ -151,9 +149,7 @@ def test_shared_cases_agree(scorer: Scorer) -> None:
 @pytest.mark.shared
 def test_labels_of_model_solutions(scorer: Scorer) -> None:
     """5,276 solutions of GSM8K by four models, labelled by their authors: every label agrees."""
-    path = SHARED / "data" / "gsm8k_example_model_solutions.jsonl"
-    if not path.is_file():
-        pytest.skip("no data folder beside the checkout")
+    path = present(DATA / "gsm8k_example_model_solutions.jsonl")
     tasks, attempts, labels = [], [], []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
         row = json.loads(line)
@@ -178,9 +174,7 @@ def test_labels_of_model_solutions(scorer: Scorer) -> None:
 @pytest.mark.shared
 def test_golds_of_math_500(scorer: Scorer) -> None:
     """Each is read, and is what the box of its solution holds."""
-    path = SHARED / "data" / "math500_test.jsonl"
-    if not path.is_file():
-        pytest.skip("no data folder beside the checkout")
+    path = present(DATA / "math500_test.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     tasks = tuple({"id": row["unique_id"], "verifier": "math", "answer": row["answer"]} for row in rows)
     attempts = tuple({"task_id": row["unique_id"], "completion": row["solution"]} for row in rows)

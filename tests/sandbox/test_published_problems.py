@@ -2,10 +2,10 @@
 
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 from optimisation_problems import PROBLEMS, Published
+from published import DATA, present
 from solver_programs import LIBRARIES, program_for
 
 from assay.outcomes import Outcome
@@ -15,8 +15,6 @@ from assay.verifiers.builtin import default_registry
 from assay.verifiers.optimisation.optimum_task import OptimumTask
 from assay.verifiers.optimisation.solving import Solutions
 from assay.verifiers.requirements import missing_modules
-
-SHARED = Path(__file__).parents[3] / "shared"
 
 pytestmark = [
     pytest.mark.jail,
@@ -33,9 +31,7 @@ DISPUTED = [problem for problem in PROBLEMS if problem.dispute]
 @cache
 def rows_of(file: str) -> list[dict[str, object]]:
     """The rows of a file of the data."""
-    path = SHARED / "data" / f"orlm_{file}.jsonl"
-    if not path.is_file():
-        pytest.skip("no data folder beside the checkout")
+    path = present(DATA / f"orlm_{file}.jsonl")
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from process_trees import descendants
+from published import CASES, present
 
 from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.runner import read_entries, run_entries
@@ -21,7 +22,6 @@ from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.requirements import missing_modules
 
 ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared"
 NEEDED = ("scipy", "highspy", "pulp", "ortools", "pyomo", "cvxpy")
 
 pytestmark = [
@@ -297,8 +297,6 @@ def test_own_cases_agree(scorer: Scorer) -> None:
 @pytest.mark.shared
 def test_shared_cases_agree(scorer: Scorer) -> None:
     """Every line of the file beside the checkout."""
-    path = SHARED / "cases" / "solver.jsonl"
-    if not path.is_file():
-        pytest.skip("no data folder beside the checkout")
+    path = present(CASES / "solver.jsonl")
 
     assert deviations(path, scorer) == {}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from process_trees import descendants
+from published import CASES, present
 from sql_attempts import CREW, RIGHT, Judge, judge_in
 
 from assay.cli.conformity.judging import Judge as LineJudge
@@ -26,7 +27,6 @@ from assay.verifiers.sql.verifier import SqlVerifier
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "cases" / "sql.jsonl"
-SHARED = ROOT.parent / "shared" / "cases" / "sql.jsonl"
 pytestmark = [
     pytest.mark.jail,
     pytest.mark.skipif(bool(missing_modules(["duckdb"])), reason="needs the extra `sql`"),
@@ -282,11 +282,10 @@ def test_the_gold_runs_once_and_never_where_a_completion_does(pool: JailPool) ->
     assert all(b"golden" not in launch.payload for launch in launches if launch.role is Role.CANDIDATE)
 
 
-@pytest.mark.parametrize("path", [OWN, pytest.param(SHARED, marks=pytest.mark.shared)])
+@pytest.mark.parametrize("path", [OWN, pytest.param(CASES / "sql.jsonl", marks=pytest.mark.shared)])
 def test_cases_agree(pool: JailPool, path: Path) -> None:
     """Every line of the repository's own file, and of the one beside the checkout."""
-    if not path.is_file():
-        pytest.skip("no data folder beside the checkout")
+    present(path)
     registry = default_registry()
     entries = read_entries([path])
 

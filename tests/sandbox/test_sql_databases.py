@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from published import DATA, present
 from sql_mutants import mutants
 
 from assay.cli.inputs import Batch
@@ -22,15 +23,21 @@ from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.sql.lexing import is_ordered
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 SPIDER = DATA / "spider_department_store.sqlite"
 BIRD = DATA / "bird_mini_california_schools.sqlite"
 
 pytestmark = [
     pytest.mark.jail,
     pytest.mark.shared,
-    pytest.mark.skipif(not SPIDER.is_file(), reason="no data folder beside the checkout"),
+    pytest.mark.usefixtures("databases"),
 ]
+
+
+@pytest.fixture(scope="module")
+def databases() -> None:
+    """Both of them; skips without."""
+    present(SPIDER)
+    present(BIRD)
 
 
 def spider_golds() -> list[str]:

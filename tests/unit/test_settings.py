@@ -6,7 +6,14 @@ import pytest
 from pydantic import BaseModel
 
 from assay.errors import InvalidRequest
-from assay.settings import Settings, load_settings, override, required_neighbours, unknown_variables
+from assay.settings import (
+    Settings,
+    data_folder_of_tests,
+    load_settings,
+    override,
+    required_neighbours,
+    unknown_variables,
+)
 
 
 def test_defaults_stand_without_file_and_environment() -> None:
@@ -106,6 +113,13 @@ def test_required_neighbours_are_a_list_of_names() -> None:
     """ASSAY_REQUIRE holds names separated by commas."""
     assert required_neighbours({"ASSAY_REQUIRE": "redis,jail"}) == {"redis", "jail"}
     assert required_neighbours({}) == frozenset()
+
+
+def test_the_folder_of_published_data_may_be_named() -> None:
+    """ASSAY_TEST_DATA is for tests alone, and is no misspelt setting."""
+    assert data_folder_of_tests({"ASSAY_TEST_DATA": "/data"}) == Path("/data")
+    assert data_folder_of_tests({"ASSAY_TEST_DATA": ""}) is None
+    assert unknown_variables({"ASSAY_TEST_DATA": "/data"}) == []
 
 
 def test_unknown_variables_are_told_with_the_nearest_name() -> None:

@@ -13,7 +13,6 @@ from assay.verifiers.evaluate import Evaluator
 
 ROOT = Path(__file__).parents[3]
 OWN = ROOT / "tests" / "cases"
-SHARED = ROOT.parent / "shared" / "cases"
 _REGISTRY = default_registry()
 _JUDGE = Judge(Scorer(_REGISTRY, Evaluator(_REGISTRY, SlotPool([FakeSlot()])), 1))
 _NEEDS_A_JAIL = frozenset({"length/unparseable-gold"})

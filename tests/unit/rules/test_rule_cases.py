@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from case_files import OWN, SHARED, deviations
+from case_files import OWN, deviations
+from published import CASES, present
 
 PUZZLES_AND_SHAPES = ("countdown", "format", "knights_knaves", "length", "repetition", "sudoku")
 FAMILIES = (
@@ -25,11 +26,7 @@ def test_own_cases_agree(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_shared_cases_agree(family: str) -> None:
     """Every line of the file beside the checkout."""
-    path = SHARED / f"{family}.jsonl"
-    if not path.is_file():
-        pytest.skip("no data folder beside the checkout")
-
-    assert deviations(path) == {}
+    assert deviations(present(CASES / f"{family}.jsonl")) == {}
 
 
 def test_components_profiles_and_batches_are_compared(tmp_path: Path) -> None:
