@@ -62,7 +62,7 @@ def other_findings(settings: Settings) -> list[Finding]:
     """Return what this host offers beside isolation; nothing is started."""
     modules = [*_engine(settings), *_modules(), _solvers()]
     simulators = map(simulator_finding, offered_simulators())
-    return [_slots(settings), *modules, _models(settings), *_verifiers(), *simulators]
+    return [_slots(settings), *modules, models_finding(settings), *_verifiers(), *simulators]
 
 
 def _examine(settings: Settings) -> int:
@@ -152,7 +152,8 @@ def _solvers() -> Finding:
     return Finding("extra solvers", None if lacking else True, detail, install_extras("solvers"))
 
 
-def _models(settings: Settings) -> Finding:
+def models_finding(settings: Settings) -> Finding:
+    """Say which endpoints the models file names; none of them is asked."""
     if settings.models is None:
         return Finding("models", None, "no endpoints: nobody answers `chain` and `judge`", "set ASSAY_MODELS")
     # Here, not at the top: few hosts have any.

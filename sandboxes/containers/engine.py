@@ -1,5 +1,6 @@
 """The Docker engine: the only module that knows its SDK. Every failure of either becomes IsolationUnavailable."""
 
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -148,7 +149,27 @@ def connect() -> Engine:
     except ImportError as error:
         raise IsolationUnavailable(f"the docker package is not installed: {install_extras('docker')}") from error
     with _explained("reach the Docker engine"):
-        return Engine(docker.from_env(timeout=_TIMEOUT_S))
+        where = docker.utils.kwargs_from_env()
+        _knock(docker.utils.parse_host(where.get("base_url")))
+        asking = docker.DockerClient(**where, version=docker.constants.DEFAULT_DOCKER_API_VERSION, timeout=_TIMEOUT_S)
+        try:
+            spoken = asking.version(api_version=False)["ApiVersion"]
+        finally:
+            asking.close()  # `from_env` asks for the version too, and leaves its connection open if that fails
+        return Engine(docker.DockerClient(**where, version=spoken, timeout=_TIMEOUT_S))
+
+
+def _knock(address: str) -> None:
+    """Raise IsolationUnavailable where nobody listens on a Unix socket: docker 7.2 leaves its own open then."""
+    scheme, _, path = address.partition("://")
+    if scheme != "http+unix":
+        return
+    with socket.socket(socket.AF_UNIX) as knocking:
+        knocking.settimeout(_TIMEOUT_S)
+        try:
+            knocking.connect(path)
+        except OSError as error:
+            raise IsolationUnavailable(f"cannot reach the Docker engine at {path}: {error}; {_FIX}") from error
 
 
 @contextmanager

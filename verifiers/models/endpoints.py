@@ -36,7 +36,7 @@ class Endpoint(ToTheLetter):
     timeout_s: float = Field(60.0, gt=0, le=3600)
     """Seconds for one exchange, from connecting to the last byte."""
     retries: int = Field(2, ge=0, le=10)
-    """Further tries after 408, 429, 5xx, a broken connection, a time-out or an answer that is none."""
+    """Further tries after 408, 425, 429, 5xx, a broken connection, a time-out or an answer that is none."""
     max_concurrency: int = Field(16, ge=1, le=1024)
     """Exchanges that a worker has with it at once; others wait, which costs no attempt its budget."""
     temperature: float | None = Field(None, ge=0, le=10, allow_inf_nan=False)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.commands import run
+from assay.cli.doctor import finding_lines, models_finding
 from assay.errors import InvalidRequest
 from assay.settings import Settings
 from assay.verifiers.models.endpoints import read_endpoints
@@ -106,18 +106,23 @@ def test_without_a_file_nobody_is_asked() -> None:
     assert isinstance(open_models(Settings()), NoModels)
 
 
-def test_doctor_tells_which_endpoints_there_are(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With their models, without asking them; a broken table is named."""
-    monkeypatch.setenv("ASSAY_MODELS", str(file))
+def test_doctor_tells_which_endpoints_there_are(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With their models, without asking them; no key is shown."""
     monkeypatch.setenv("BIG_KEY", KEY)
     file.write_text(TABLE)
-    run(["doctor"])
-    good = capsys.readouterr().out
-    file.write_text("[x]")
-    run(["doctor"])
 
-    assert "ok      models: small (small-7b), big (big-1)" in good
-    assert KEY not in good
-    assert "MISSING models: models.x.base_url" in capsys.readouterr().out
+    told = finding_lines([models_finding(Settings(models=file))])
+
+    assert told == ["ok      models: small (small-7b), big (big-1)"]
+
+
+def test_doctor_names_a_broken_table(file: Path) -> None:
+    """By the fault that a worker would refuse it for."""
+    file.write_text("[x]")
+
+    assert finding_lines([models_finding(Settings(models=file))])[0].startswith("MISSING models: models.x.base_url")
+
+
+def test_doctor_says_that_there_are_no_endpoints() -> None:
+    """That is no fault."""
+    assert finding_lines([models_finding(Settings())])[0].startswith("absent  models: no endpoints")
