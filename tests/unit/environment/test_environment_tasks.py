@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from assay.errors import InvalidRequest, SandboxFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeChild, FakeSlot
 from assay.sandboxes.interface import Launch
+from assay.verifiers.environment.verifier import EnvironmentVerifier
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,14 @@ def test_nothing_heavy_is_imported_here() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_the_guide_says_of_the_format_what_the_term_does() -> None:
+    """One sentence in both: what is paid for layout must not be read in two ways."""
+    guide = (Path(__file__).parents[3] / "docs" / "environments.md").read_text(encoding="utf-8")
+    (term,) = (one for one in EnvironmentVerifier().terms(parse()) if one.name == "format")
+
+    assert f"| `format` | {term.about} | 0 |" in guide
 
 
 class _Broken(FakeSlot):
