@@ -48,24 +48,26 @@ def judge(slot: FakeSlot, completion: str = "x", **fields: Any) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("fields", "place"),
     [
-        {"source": ""},
-        {"source": None},
-        {"terms": {"a": {"low": 1, "high": 1}}},
-        {"terms": {"a": {"high": 1e300}}},
-        {"terms": {"a b": {}}},
-        {"terms": {f"a{number}": {} for number in range(65)}},
-        {"terms": {"a": {}}, "weights": {"b": 1}},
-        {"data": float("nan")},
-        {"on_error": "zero"},
-        {"tests": []},
+        ({"source": ""}, "source"),
+        ({"source": None}, "source"),
+        ({"terms": {"a": {"low": 1, "high": 1}}}, "terms.a.low"),
+        ({"terms": {"a": {"high": 1e300}}}, "terms.a.high"),
+        ({"terms": {"a b": {}}}, "terms.a b"),
+        ({"terms": {f"a{number}": {} for number in range(65)}}, "terms"),
+        ({"terms": {"a": {}}, "weights": {"b": 1}}, "weights.b"),
+        ({"data": float("nan")}, "data"),
+        ({"on_error": "zero"}, "on_error"),
+        ({"tests": []}, "tests"),
     ],
 )
-def test_faulty_tasks_are_refused(fields: Mapping[str, Any]) -> None:
+def test_faulty_tasks_are_refused(fields: Mapping[str, Any], place: str) -> None:
     """Ranges ascend, names are names, weights are of terms, data is JSON."""
-    with pytest.raises(InvalidRequest):
+    with pytest.raises(InvalidRequest) as caught:
         parse(**fields)
+
+    assert caught.value.path == f"task.{place}"
 
 
 def test_what_the_source_may_read_is_content() -> None:

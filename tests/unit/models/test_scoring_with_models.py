@@ -58,7 +58,7 @@ def test_chains_judges_and_rules_are_scored_together(tmp_path: Path) -> None:
 
 
 def test_slow_models_hold_nothing_up(tmp_path: Path) -> None:
-    """Forty chains of two steps of half a second each go on together."""
+    """Twenty chains of two steps of half a second each go on together."""
     rules = [rule.model_copy(update={"delay_s": 0.5}) for rule in RULES]
     attempts = [{"task_id": "sum", "completion": PLAN}] * 20
     with ScriptedServer(rules) as server:

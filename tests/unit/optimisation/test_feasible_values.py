@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from optimisation_attempts import MODEL
+from pydantic import ValidationError
 
 from assay.verifiers.optimisation.feasibility import Finding, Tolerances, exact_dot, examine
 from assay.verifiers.optimisation.linear_model import LinearModel, arrange
@@ -118,21 +119,23 @@ def test_sums_of_products_are_rounded_once(pairs: list[tuple[float, float]]) -> 
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "place"),
     [
-        {"variables": [{"name": "x"}, {"name": "x"}]},
-        {"variables": []},
-        {"variables": [{"name": "x"}]},
-        {"objective": {"terms": {"z": 1}}},
-        {"objective": {"terms": {"x": float("inf")}}},
-        {"constraints": [{"terms": {"z": 1}, "sense": "<=", "rhs": 1}]},
-        {"constraints": [{"terms": {"x": float("nan")}, "sense": "<=", "rhs": 1}]},
-        {"constraints": [{"terms": {"x": 1}, "sense": "<", "rhs": 1}]},
-        {"constraints": [{"terms": {"x": 1}, "sense": "<=", "rhs": float("inf")}]},
-        {"sense": "max"},
+        ({"variables": [{"name": "x"}, {"name": "x"}]}, "variables.1.name"),
+        ({"variables": []}, "variables"),
+        ({"variables": [{"name": "x"}]}, "objective.terms.y"),
+        ({"objective": {"terms": {"z": 1}}}, "objective.terms.z"),
+        ({"objective": {"terms": {"x": float("inf")}}}, "objective.terms.x"),
+        ({"constraints": [{"terms": {"z": 1}, "sense": "<=", "rhs": 1}]}, "constraints.0.terms.z"),
+        ({"constraints": [{"terms": {"x": float("nan")}, "sense": "<=", "rhs": 1}]}, "constraints.0.terms.x"),
+        ({"constraints": [{"terms": {"x": 1}, "sense": "<", "rhs": 1}]}, "constraints.0.sense"),
+        ({"constraints": [{"terms": {"x": 1}, "sense": "<=", "rhs": float("inf")}]}, "constraints.0.rhs"),
+        ({"sense": "max"}, "sense"),
     ],
 )
-def test_models_that_mean_nothing_are_refused(changed: dict[str, Any]) -> None:
+def test_models_that_mean_nothing_are_refused(changed: dict[str, Any], place: str) -> None:
     """Names that are there twice or not at all, numbers that are none."""
-    with pytest.raises(ValueError, match="validation error"):
+    with pytest.raises(ValidationError) as caught:
         LinearModel.model_validate({**MODEL, **changed})
+
+    assert ".".join(map(str, caught.value.errors()[0]["loc"])) == place

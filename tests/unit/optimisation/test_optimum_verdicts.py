@@ -147,24 +147,26 @@ def test_models_are_solved_once_and_faults_remembered() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("fields", "place"),
     [
-        {},
-        {"lp": "min x", "mps": "NAME"},
-        {"lp": ""},
-        {"lp": "min x", "expected": "best"},
-        {"lp": "min x", "places": []},
-        {"lp": "min x", "places": ["somewhere"]},
-        {"lp": "min x", "forbid": ["os"]},
-        {"lp": "min x", "answer": "program", "tag": "answer"},
-        {"lp": "min x", "integer_tolerance": 0.5},
-        {"lp": "min x", "scoring": "all"},
+        ({}, "model"),
+        ({"lp": "min x", "mps": "NAME"}, "mps"),
+        ({"lp": ""}, "lp"),
+        ({"lp": "min x", "expected": "best"}, "expected"),
+        ({"lp": "min x", "places": []}, "places"),
+        ({"lp": "min x", "places": ["somewhere"]}, "places[0]"),
+        ({"lp": "min x", "forbid": ["os"]}, "forbid"),
+        ({"lp": "min x", "answer": "program", "tag": "answer"}, "tag"),
+        ({"lp": "min x", "integer_tolerance": 0.5}, "integer_tolerance"),
+        ({"lp": "min x", "scoring": "all"}, "scoring"),
     ],
 )
-def test_tasks_that_mean_nothing_are_refused(fields: dict[str, object]) -> None:
-    """At the door."""
-    with pytest.raises(InvalidRequest):
+def test_tasks_that_mean_nothing_are_refused(fields: dict[str, object], place: str) -> None:
+    """At the door, by the name of the field."""
+    with pytest.raises(InvalidRequest) as caught:
         REGISTRY.parse_task({"id": "t", "verifier": "optimum", **fields})
+
+    assert caught.value.path == f"task.{place}"
 
 
 def test_highs_is_required() -> None:

@@ -183,30 +183,32 @@ def test_the_right_objective_is_not_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("fields", "place"),
     [
-        {"gold_objective": float("nan")},
-        {"gold_objective": float("inf")},
-        {"gold_objective": "infeasible"},
-        {"gold_objective": 1, "marker": ""},
-        {"gold_objective": 1, "marker": "a\nb"},
-        {"gold_objective": 1, "absolute_tolerance": -1},
-        {"gold_objective": 1, "gold_solution": []},
-        {"gold_objective": 1, "gold_solution": [float("nan")]},
-        {"gold_objective": 1, "objective": "returned", "objective_line": "sirl"},
-        {"gold_objective": 1, "objective": "returned", "marker": "OBJ:"},
-        {"gold_objective": 1, "returned_by": "answer"},
-        {"gold_objective": 1, "profile": "sirl/code-stage1", "absolute_tolerance": 0.1},
-        {"gold_objective": 1, "solution_overlap": "nonzero"},
-        {"gold_objective": 1, "returned_by": "a.b"},
-        {"gold_objective": 1, "scoring": "all"},
-        {},
+        ({"gold_objective": float("nan")}, "gold_objective"),
+        ({"gold_objective": float("inf")}, "gold_objective"),
+        ({"gold_objective": "infeasible"}, "gold_objective"),
+        ({"gold_objective": 1, "marker": ""}, "marker"),
+        ({"gold_objective": 1, "marker": "a\nb"}, "marker"),
+        ({"gold_objective": 1, "absolute_tolerance": -1}, "absolute_tolerance"),
+        ({"gold_objective": 1, "gold_solution": []}, "gold_solution"),
+        ({"gold_objective": 1, "gold_solution": [float("nan")]}, "gold_solution[0]"),
+        ({"gold_objective": 1, "objective": "returned", "objective_line": "sirl"}, "objective_line"),
+        ({"gold_objective": 1, "objective": "returned", "marker": "OBJ:"}, "marker"),
+        ({"gold_objective": 1, "returned_by": "answer"}, "returned_by"),
+        ({"gold_objective": 1, "profile": "sirl/code-stage1", "absolute_tolerance": 0.1}, "absolute_tolerance"),
+        ({"gold_objective": 1, "solution_overlap": "nonzero"}, "solution_overlap"),
+        ({"gold_objective": 1, "returned_by": "a.b"}, "returned_by"),
+        ({"gold_objective": 1, "scoring": "all"}, "scoring"),
+        ({}, "gold_objective"),
     ],
 )
-def test_tasks_that_mean_nothing_are_refused(fields: dict[str, object]) -> None:
-    """At the door."""
-    with pytest.raises(InvalidRequest):
+def test_tasks_that_mean_nothing_are_refused(fields: dict[str, object], place: str) -> None:
+    """At the door, by the name of the field."""
+    with pytest.raises(InvalidRequest) as caught:
         REGISTRY.parse_task({"id": "t", "verifier": "solver", **fields})
+
+    assert caught.value.path == f"task.{place}"
 
 
 @pytest.mark.parametrize(("verifier", "wall_s"), [("solver", 10.0), ("optimum", 30.0)])
