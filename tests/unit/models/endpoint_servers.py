@@ -1,5 +1,6 @@
 """Clients of one scripted endpoint, called `m`."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,8 @@ from assay.verifiers.models.scripted_server import Rule, ScriptedServer
 KEY = "sk-very-secret-0123456789"
 HELLO = Request("Hello.", system="Be brief.")
 BUDGET_S = 30.0
+PROMPT_S = 20.0
+"""Far below what waiting for the fault would take, far above what noticing it takes."""
 
 
 @contextmanager
@@ -26,3 +29,11 @@ def scripted(*rules: dict[str, Any], **fields: Any) -> Iterator[tuple[ScriptedSe
             yield server, client
         finally:
             client.close()
+
+
+def wait_for(condition: Any) -> None:
+    """Wait until it holds."""
+    deadline = time.monotonic() + PROMPT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
