@@ -83,10 +83,10 @@ def test_near_rows_are_paired_off_wherever_that_is_possible() -> None:
 
 
 @pytest.mark.parametrize("rows", list(Rows))
-@pytest.mark.parametrize("groups", [1, 10, 100_000])
+@pytest.mark.parametrize("groups", [1, 10, 20_000])
 def test_many_rounded_rows_are_compared(groups: int, rows: Rows) -> None:
-    """A hundred thousand sums whose terms were added in another order, beside a number that tells few of them apart."""
-    numbers = range(100_000)
+    """Twenty thousand sums whose terms were added in another order, beside a number that tells few of them apart."""
+    numbers = range(20_000)
     gold = table(*((n % groups, n * 0.1 + 0.2 + 0.3 * n) for n in numbers))
     found = table(*((n % groups, n * 0.1 + (0.2 + 0.3 * n)) for n in reversed(numbers)))
 

@@ -145,7 +145,7 @@ def test_nothing_but_comments_is_blank() -> None:
     "part", ["'", '"', "/*", "/**", "*/", "--", "(", "((SELECT", "[", "`", ";", "```sql\n", "<answer>"]
 )
 def test_hostile_texts_are_read_in_time(part: str) -> None:
-    """Much of anything: whatever takes quadratic time takes far longer than this. The token texts are the whole again."""
+    """Much of anything: what takes quadratic time takes far longer than this. The token texts are the whole again."""
     text = part * (200_000 // len(part))
     started = time.process_time()
 
