@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from rule_pairs import Pairs
 
-SQL_PER_S = 150
 _TASKS = 50
 _ROWS = 200
 _SCHEMA = (

@@ -104,7 +104,7 @@ def score_files(
 
 
 def http_figures(
-    service: RunningService, client: Client, pairs: Pairs, target_per_s: int, rounds: int
+    service: RunningService, client: Client, pairs: Pairs, target_per_s: int | None, rounds: int
 ) -> Mapping[str, float]:
     """Measure batches through the service; print a line and return its figures by name."""
     count = len(pairs.attempts)
@@ -116,11 +116,16 @@ def http_figures(
         measured.append(Rate(per_s, 1000 * (service.cpu_s() - cpu_s) / count))
     rate = _median(measured)
     print(
-        f"{pairs.name}: HTTP batches on {_cores(CORES)} {rate.per_s:,.0f}/s (at least {target_per_s:,} on 2), "
+        f"{pairs.name}: HTTP batches on {_cores(CORES)} {rate.per_s:,.0f}/s{asked(target_per_s, ' on 2')}, "
         f"{rate.cpu_ms:.3f} ms CPU of the service each; {count:,} attempts",
         flush=True,
     )
     return _named(pairs, "http", rate)
+
+
+def asked(per_s: int | None, where: str) -> str:
+    """Say what rate is asked for; None: the rate is only reported."""
+    return "" if per_s is None else f" (at least {per_s:,}{where})"
 
 
 def through_http(client: Client, tasks: Sequence[Document], attempts: Sequence[Document]) -> float:

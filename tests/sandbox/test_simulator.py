@@ -237,14 +237,17 @@ def children() -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("name", [*HOSTILE, "absent", "nowhere"])
+def test_what_a_simulator_leaves_running_ends_with_it(hostile: JailPool) -> None:
+    """It told a fine run, and that counts."""
+    verdict = evaluating(hostile)(answer(kp=2.0), simulator="lingers", requires=["json"], limits=QUICK)
+
+    assert (verdict.outcome, verdict.terms["driving"]) == (Outcome.FAILED, 0.5), verdict.message
+    assert children() == set()
+
+
+@pytest.mark.parametrize("name", [*sorted(HOSTILE.keys() - {"lingers"}), "absent", "nowhere"])
 def test_a_hostile_simulator_is_our_fault_in_time(hostile: JailPool, name: str) -> None:
     """Never a low reward; nothing of it is left, and the next attempt is judged."""
-    if name == "lingers":  # its parent tells a fine run and ends: what it leaves behind is ended with it
-        verdict = evaluating(hostile)(answer(kp=2.0), simulator=name, requires=["json"], limits=QUICK)
-        assert verdict.reward is None or verdict.terms["driving"] == 0.5
-        assert children() == set()
-        return
     started = time.monotonic()
 
     verdict = evaluating(hostile)(answer(kp=2.0), simulator=name, requires=["json"], limits=QUICK)
