@@ -250,3 +250,9 @@ def test_children_of_this_process_are_as_before(judge: Judge) -> None:
             judge(returning("__import__('time').sleep(60)"), limits={"wall_s": 0.3})
 
     assert len(os.listdir("/proc/self/fd")) <= before + 2
+
+
+def test_the_time_of_an_attempt_bounds_a_source(judge: Judge) -> None:
+    """Half of it is for setting up, half for the answer, where a test of its own might take longer."""
+    with pytest.raises(TaskFault, match=r"ran longer than 0\.5 s"):
+        judge(returning("__import__('time').sleep(4) or 1"), limits={"attempt_wall_s": 1})

@@ -21,7 +21,7 @@ from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.requirements import missing_modules
 
-ROOT = Path(__file__).parents[2]
+OWN = Path(__file__).parents[1] / "cases" / "solver.jsonl"
 NEEDED = ("scipy", "highspy", "pulp", "ortools", "pyomo", "cvxpy")
 
 pytestmark = [
@@ -282,21 +282,11 @@ def test_warm_interpreters_have_one_thread(flavour: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def deviations(path: Path, scorer: Scorer) -> dict[str, list[str]]:
-    """What deviates, by the id of the line."""
-    entries = read_entries([path])
-    assert entries
-    return {report.id: list(report.problems) for report in run_entries(entries, Judge(scorer)) if report.problems}
+@pytest.mark.parametrize("path", [OWN, pytest.param(CASES / "solver.jsonl", marks=pytest.mark.shared)])
+def test_cases_agree(scorer: Scorer, path: Path) -> None:
+    """Every line of the repository's own file, and of the published one."""
+    entries = read_entries([present(path)])
 
+    reports = run_entries(entries, Judge(scorer))
 
-def test_own_cases_agree(scorer: Scorer) -> None:
-    """Every line of the repository's own file."""
-    assert deviations(ROOT / "tests" / "cases" / "solver.jsonl", scorer) == {}
-
-
-@pytest.mark.shared
-def test_shared_cases_agree(scorer: Scorer) -> None:
-    """Every line of the file beside the checkout."""
-    path = present(CASES / "solver.jsonl")
-
-    assert deviations(path, scorer) == {}
+    assert {report.id: list(report.problems) for report in reports if report.problems} == {}
