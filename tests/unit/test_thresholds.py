@@ -129,7 +129,7 @@ def test_thresholds_of_tasks_within_tasks_are_refused_where_they_stand(place: st
 @pytest.mark.parametrize("completion", [RIGHT, LOOSE, LOOSE.replace("cat", "dog"), "cat"])
 @pytest.mark.parametrize("as_part", [False, True])
 def test_messages_are_true_at_every_threshold(threshold: float, completion: str, as_part: bool) -> None:
-    """Empty at full marks alone; else they say on which side of the threshold the reward lies, or that there is none."""
+    """Empty at full marks alone; else they say on which side of the threshold the reward lies, or why none."""
     terms = {"id": "c", "verifier": "composite", "terms": [part("a")]}
     task = REGISTRY.parse_task({**(terms if as_part else LABEL), "pass_threshold": threshold})
 

@@ -23,9 +23,7 @@ def test_versions_are_those_of_the_place_where_attempts_run() -> None:
 
 def test_a_program_depends_on_the_libraries_that_it_names() -> None:
     """Whole words, each distribution once."""
-    program = (
-        "import highspy as h\nfrom scipy.optimize import linprog\nimport ortools.sat, ortools.init\npulpit = 1"
-    )
+    program = "import highspy as h\nfrom scipy.optimize import linprog\nimport ortools.sat, ortools.init\npulpit = 1"
 
     assert named_in(program) == ("scipy", "highspy", "ortools")
 
