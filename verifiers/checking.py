@@ -11,12 +11,12 @@ from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits
 from assay.verifiers.checker_program import SCORE, pack_items
 from assay.verifiers.killed import Killed, settle, was_killed
+from assay.verifiers.processes import check_timed, frames, started
 from assay.verifiers.scoring import Mark, end_of
-from assay.verifiers.split.report import Done, Finished, Garbled, Inbox, Prepared, Started, TaskBroken, decode
+from assay.verifiers.split.report import Done, Finished, Garbled, Prepared, Started, TaskBroken, decode
 from assay.verifiers.stdio import Judged
 
 _PROGRAM = "assay.verifiers.checker_program"
-_POLL_S = 30.0
 _LEAST = {"memory_mb": 512, "cpu_s": 2.0, "wall_s": 2.0}
 
 
@@ -25,7 +25,8 @@ def check_outputs(
 ) -> tuple[Mark, ...]:
     """Return the marks of all cases after the checker has seen (stdin, expected) and the output of each.
 
-    A checker that raises or runs over its limits on an output does not accept it. Raises TaskFault if it cannot run.
+    A checker that raises or runs over its limits on an output does not accept it. Raises TaskFault if it cannot run,
+    Inconclusive if the machine was too busy.
     """
     marks = list(judged.marks)
     due = [number for number, mark in enumerate(marks) if mark.outcome is Outcome.PASSED]
@@ -47,15 +48,9 @@ def _check(
 
     Raises Killed for a process that is killed, if that may have come from outside.
     """
-    ours, theirs = socket.socketpair()
     generous = limits.model_copy(update={name: max(value, getattr(limits, name)) for name, value in _LEAST.items()})
-    with ours:
-        with theirs:
-            child = slot.start(
-                Launch(Role.ORACLE, _PROGRAM, pack_items(checker, items, start), generous, fds=(theirs.fileno(),))
-            )
-        child.start_clock()
-        found, current = _follow(slot, child, ours)
+    with started(slot, Launch(Role.ORACLE, _PROGRAM, pack_items(checker, items, start), generous)) as (child, sock):
+        found, current = _follow(slot, child, sock)
     if current is None:
         return found, len(items)
     if outside and was_killed(child):
@@ -65,35 +60,29 @@ def _check(
 
 def _follow(slot: Slot, child: Child, sock: socket.socket) -> tuple[dict[int, Mark], int | None]:
     """Return the marks, and the item at which the process ended without a word (-1: before the first), if it did."""
-    inbox = Inbox(sock)
     found: dict[int, Mark] = {}
     current = -1
-    while True:
-        ended = child.exit is not None
-        if not ended:
-            slot.wait(() if inbox.closed else (sock,), _POLL_S)
-        for body in inbox.take():
-            report = decode(body, b"")
-            match report:
-                case TaskBroken(message):
-                    raise TaskFault(message)
-                case Started(index):
-                    current = index
-                    child.start_clock()
-                case Finished(index, outcome, message, _):
-                    found[index] = _mark(outcome, message)
-                case Done():
-                    return found, None
-                case Prepared():
-                    continue
-                case _:
-                    raise Garbled("not a checker's report")
-        if ended:
-            return found, current
+    for body in frames(slot, child, sock):
+        match decode(body, b""):
+            case TaskBroken(message):
+                raise TaskFault(message)
+            case Started(index):
+                current = index
+                child.start_clock()
+            case Finished(index, outcome, message, _):
+                found[index] = _mark(outcome, message)
+            case Done():
+                return found, None
+            case Prepared():
+                continue
+            case _:
+                raise Garbled("not a checker's report")
+    return found, current
 
 
 def _after_end(child: Child, limits: Limits, found: dict[int, Mark], current: int) -> tuple[dict[int, Mark], int]:
     assert child.exit is not None
+    check_timed(child.cut_by, "the checker")
     _, message = end_of(child.exit, child.cut_by, limits)
     if current < 0:
         raise TaskFault(f"the checker cannot be set up: its process {message}")

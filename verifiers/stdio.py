@@ -4,12 +4,11 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay.errors import Inconclusive
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.comparison import Comparison
-from assay.verifiers.processes import read_left
+from assay.verifiers.processes import POLL_S, check_timed, read_left, started
 from assay.verifiers.scoring import Mark, Trace, add_usage, end_of, passed
 from assay.verifiers.spending import Budget
 from assay.verifiers.stdio_program import STARTED
@@ -18,8 +17,6 @@ from assay.verifiers.surroundings import Surroundings
 PROGRAM = "assay.verifiers.stdio_program"
 MOST_REPORTED = 65_536
 """Bytes of a process's report that are read."""
-
-_POLL_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -103,24 +100,19 @@ def run_case(slot: Slot, launch: Launch, budget: Budget) -> Run:
     `launch` is complete but for its descriptors: the only one is a status socket, on which the process says `STARTED`
     before it runs the program, or why it does not.
     """
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            child = slot.start(replace(launch, fds=(theirs.fileno(),)))
-        child.start_clock()  # for compiling; the run has its own
-        said = _await_word(slot, child, ours)
-        started = said.startswith(STARTED)
-        if started and child.exit is None:
-            child.start_clock()
+    with started(slot, launch) as (child, sock):
+        said = _await_word(slot, child, sock)
+        runs = said.startswith(STARTED)
+        if runs and child.exit is None:
+            child.start_clock()  # the other was for compiling
         budget.start()
         over = _await_end(slot, child, budget)
         budget.pause(child.starved_s())
-        if child.cut_by is Outcome.INCONCLUSIVE:
-            raise Inconclusive("the machine was too busy to time the program")
+        check_timed(child.cut_by, "the program")
         run = _describe_end(child, launch.limits)
-        if not started:
+        if not runs:
             return replace(run, refused=_refusal(said) or (run.outcome, run.message))
-        report = said.removeprefix(STARTED) + read_left(ours, MOST_REPORTED)
+        report = said.removeprefix(STARTED) + read_left(sock, MOST_REPORTED)
         run = replace(run, report=report[:MOST_REPORTED])
     return replace(run, outcome=over.outcome, message=over.message) if over else run
 
@@ -131,7 +123,7 @@ def _await_word(slot: Slot, child: Child, status: socket.socket) -> bytes:
     while not said.startswith(STARTED):
         ended = child.exit is not None
         if not ended:
-            slot.wait((status,), _POLL_S)
+            slot.wait((status,), POLL_S)
         try:
             part = status.recv(8192, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -150,7 +142,7 @@ def _await_end(slot: Slot, child: Child, budget: Budget) -> Mark | None:
     """Wait for the child's end; kill it, and return why, when the attempt's time is used up."""
     cut: Mark | None = None
     while child.exit is None:
-        slot.wait((), _POLL_S if cut else budget.left_s(child.starved_s()))
+        slot.wait((), POLL_S if cut else budget.left_s(child.starved_s()))
         if cut is None and child.exit is None and budget.is_over(child.starved_s()):
             cut = budget.over()
             child.kill()

@@ -12,9 +12,8 @@ from typing import Any  # Any: msgpack values
 
 import msgpack
 
-from assay.errors import Inconclusive, InfraFault
+from assay.errors import InfraFault
 from assay.extras import install_extras
-from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.maths import asking, digits_program, symbolic_program
@@ -23,7 +22,7 @@ from assay.verifiers.maths.nodes import Node
 from assay.verifiers.maths.packing import BadPacking, unpack
 from assay.verifiers.maths.probing import comparison_of, points_of
 from assay.verifiers.maths.scalars import Pair
-from assay.verifiers.processes import ask
+from assay.verifiers.processes import listen
 from assay.verifiers.scoring import add_usage, end_of
 from assay.verifiers.spending import Budget
 
@@ -141,11 +140,9 @@ class Questions:
         wall_s = min(self.limits.wall_s, self._budget.left_s(0.0))
         limits = self.limits.model_copy(update={"wall_s": wall_s})
         launch = Launch(role, program, payload, limits, _FLAVOURS[program], network=False)
-        child, said = ask(self.slot, launch, asking.MOST_BYTES)
+        child, said = listen(self.slot, launch, asking.MOST_BYTES, "a comparison")
         self._budget.pause(child.starved_s())
         self.usage = add_usage(self.usage, child.usage)
-        if child.cut_by is Outcome.INCONCLUSIVE:
-            raise Inconclusive("the machine was too busy to time a comparison")
         body, versions = _decoded(said) if child.cut_by is None else (None, {})
         if role is Role.ORACLE:
             self.versions = {**self.versions, **versions}

@@ -6,12 +6,10 @@ from typing import Any, Literal  # Any: msgpack values
 
 import msgpack
 
-from assay.errors import Inconclusive, InfraFault, TaskFault
+from assay.errors import InfraFault, TaskFault
 from assay.extras import install_extras
-from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits
-from assay.verifiers.killed import Killed, was_killed
 from assay.verifiers.optimisation import optimum_program
 from assay.verifiers.optimisation.linear_model import arrange
 from assay.verifiers.optimisation.optimum_task import OptimumTask
@@ -57,13 +55,9 @@ class Solutions:
 
 def _solve(task: OptimumTask, slot: Slot) -> _Known:
     launch = Launch(Role.ORACLE, optimum_program.__name__, _payload(task), task.part_limits, "highs", network=False)
-    child, said = listen(slot, launch, _MOST_BYTES)
-    if child.cut_by is Outcome.INCONCLUSIVE:
-        raise Inconclusive("the machine was too busy to solve the task's model")
+    child, said = listen(slot, launch, _MOST_BYTES, "HiGHS")
     answer = _decoded(said) if child.cut_by is None else []
     if not answer:
-        if was_killed(child):
-            raise Killed("HiGHS's process was killed from outside")
         ended = f"the model was not solved: HiGHS's process {_end(child, task.part_limits)}"
         if child.cut_by is None:
             raise TaskFault(ended)  # not remembered: it may have been the machine

@@ -1,22 +1,21 @@
 """Asking a program of the oracle one question, within limits, and telling whose fault it is if none is answered."""
 
-import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from socket import socket
 from typing import Any  # Any: msgpack values
 
 import msgpack
 
-from assay.errors import Inconclusive, TaskFault
-from assay.outcomes import Outcome
+from assay.errors import TaskFault
 from assay.sandboxes.interface import Child, Launch, Slot
 from assay.schema import Usage, Verdict
 from assay.verifiers.killed import Killed, settle, was_killed
+from assay.verifiers.processes import check_timed, frames, started
 from assay.verifiers.program.telling import ANSWER, BROKEN, FAILED, READY
 from assay.verifiers.scoring import end_of
-from assay.verifiers.split.report import Garbled, Inbox
+from assay.verifiers.split.report import Garbled
 
-_POLL_S = 60.0
 _LEAST_FIELDS = {READY: 0, BROKEN: 1, FAILED: 2, ANSWER: 2}
 _GARBLED = "garbled"  # never said: the process wrote what is none of these words
 
@@ -46,38 +45,28 @@ def ask(slot: Slot, launch: Launch, asked: str = "the task's source") -> Reply:
 
 def _ask(slot: Slot, launch: Launch, asked: str, *, outside: bool) -> Reply:
     """Ask once. Raises Killed for a process that is killed, if that may have come from outside."""
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            child = slot.start(replace(launch, fds=(theirs.fileno(),)))
-        child.start_clock()
-        said = _listen(slot, child, ours)
+    with started(slot, launch) as (child, sock):
+        said = _listen(slot, child, sock)
     if outside and was_killed(child) and not {_GARBLED, BROKEN, FAILED, ANSWER} & said.keys():
         raise Killed(f"the process of {asked} was killed from outside")
     return _reply(launch, child, said, asked)
 
 
-def _listen(slot: Slot, child: Child, sock: socket.socket) -> dict[str, list[Any]]:
+def _listen(slot: Slot, child: Child, sock: socket) -> dict[str, list[Any]]:
     """Return what was said by kind, once the process has ended."""
-    inbox = Inbox(sock)
     said: dict[str, list[Any]] = {}
-    while True:
-        ended = child.exit is not None
-        if not ended:
-            slot.wait(() if inbox.closed else (sock,), _POLL_S)
-        try:
-            for body in inbox.take():
-                kind, *fields = msgpack.unpackb(body, unicode_errors="surrogatepass")
-                if len(fields) < _LEAST_FIELDS.get(kind, 1 + len(fields)):
-                    raise Garbled(f"{str(kind)[:80]!r} is no word of ours")
-                if kind == READY and READY not in said:  # once, or a process could prolong its time for ever
-                    child.start_clock()
-                said[kind] = fields
-        except (Garbled, ValueError, TypeError, msgpack.UnpackException) as error:
-            child.kill()
-            return {**said, _GARBLED: [str(error)]}
-        if ended:
-            return said
+    try:
+        for body in frames(slot, child, sock):
+            kind, *fields = msgpack.unpackb(body, unicode_errors="surrogatepass")
+            if len(fields) < _LEAST_FIELDS.get(kind, 1 + len(fields)):
+                raise Garbled(f"{str(kind)[:80]!r} is no word of ours")
+            if kind == READY and READY not in said:  # once, or a process could prolong its time for ever
+                child.start_clock()
+            said[kind] = fields
+    except (Garbled, ValueError, TypeError, msgpack.UnpackException) as error:
+        child.kill()
+        return {**said, _GARBLED: [str(error)]}
+    return said
 
 
 def _reply(launch: Launch, child: Child, said: dict[str, list[Any]], asked: str) -> Reply:
@@ -102,6 +91,5 @@ def _reply(launch: Launch, child: Child, said: dict[str, list[Any]], asked: str)
 
 def _end(launch: Launch, child: Child) -> str:
     assert child.exit is not None
-    if child.cut_by is Outcome.INCONCLUSIVE:
-        raise Inconclusive("the machine was too busy to time the task's source")
+    check_timed(child.cut_by, "the task's source")
     return end_of(child.exit, child.cut_by, launch.limits)[1]

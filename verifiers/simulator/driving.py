@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from assay.errors import Inconclusive, InfraFault, TaskFault
+from assay.errors import InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Usage
-from assay.verifiers.processes import ask
+from assay.verifiers.processes import listen
 from assay.verifiers.scoring import end_of
 from assay.verifiers.simulator import program
 from assay.verifiers.simulator.report import MOST_BYTES, Report, read_report
@@ -59,10 +59,8 @@ def _drive(task: SimulatorTask, slot: Slot, parameters: dict[str, float] | None)
     payload = program.pack_run(task.simulator, parameters, task.simulated_fields(), task.seed)
     limits = share_of(task.limits, _PARTS)
     launch = Launch(Role.ORACLE, PROGRAM, payload, limits, FLAVOUR, network=False)
-    child, said = ask(slot, launch, MOST_BYTES)
+    child, said = listen(slot, launch, MOST_BYTES, "a lap")
     assert child.exit is not None
-    if child.cut_by is Outcome.INCONCLUSIVE:
-        raise Inconclusive("the machine was too busy to time a lap")
     _, message = end_of(child.exit, child.cut_by, limits)
     if child.cut_by in _EXHAUSTED:
         return Lap(None, child.usage, child.cut_by, message)

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from assay.errors import Inconclusive, InfraFault
+from assay.errors import InfraFault
 from assay.extras import install_extras
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
@@ -67,9 +67,7 @@ def ask(slot: Slot, asked: Asked) -> Ran:
     """Run a process to its end, and return what came of it. Raises InfraFault and Inconclusive."""
     room = room_for(asked.question.caps)
     launch = _launch(asked)
-    child, said = listen(slot, launch, room)
-    if child.cut_by is Outcome.INCONCLUSIVE:
-        raise Inconclusive("the machine was too busy to time a query")
+    child, said = listen(slot, launch, room, "a query")
     if len(said) > room:
         return Ran(Outcome.OUTPUT_EXCEEDED, "wrote more than any result may hold", usage=child.usage)
     assert child.exit is not None
