@@ -14,8 +14,9 @@ from assay.sandboxes.backends import examine, slot_count
 from assay.sandboxes.conformance import Checked
 from assay.sandboxes.enforcement import describe
 from assay.sandboxes.probe import Finding, probe
+from assay.sandboxes.warm import ENVIRONMENT
 from assay.schema import Limits
-from assay.settings import Settings
+from assay.settings import Settings, cuda_root, jail_tuning
 from assay.verifiers.requirements import missing_modules
 
 _ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers; and how to get what is missing.
@@ -46,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.conformance:
         return _examine(settings)
     isolation = probe(settings)
-    for line in finding_lines([*isolation, _slots(settings), *_engine(settings), *_modules(), *_verifiers()]):
+    for line in finding_lines(
+        [*isolation, _slots(settings), *_engine(settings), *_modules(), *_compilers(settings), *_verifiers()]
+    ):
         print(line)
     if any(finding.ok is False for finding in isolation):
         print("attempts cannot be isolated here; --insecure runs them without, and flags every result")
@@ -126,6 +129,21 @@ def _modules() -> list[Finding]:
             "numeric modules", None if missing else True, f"this machine's: {here}", "pip install 'assay[science]'"
         ),
     ]
+
+
+def _compilers(settings: Settings) -> Iterable[Finding]:
+    """Look for what compiles kernels on this machine; jails in containers have what their image has."""
+    gcc = shutil.which("gcc", path=ENVIRONMENT["PATH"])
+    yield Finding(
+        "gcc", True if gcc else None, gcc or "kernels in C cannot be compiled", "apt-get install gcc libc6-dev"
+    )
+    nvcc = shutil.which("nvcc", path=f"{cuda_root(jail_tuning(settings))}/bin")
+    yield Finding(
+        "nvcc",
+        True if nvcc else None,
+        nvcc or "kernels in CUDA cannot be compiled",
+        "install the CUDA toolkit, and name its folder in ASSAY_CUDA_ROOT if it is not /usr/local/cuda",
+    )
 
 
 def _verifiers() -> list[Finding]:

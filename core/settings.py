@@ -18,6 +18,9 @@ from assay.levels import Level
 _PREFIX = "ASSAY_"
 NUMERIC_TUNING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Variables of OpenBLAS that jails are given too if the operator has set them."""
+CUDA_HOME = "CUDA_HOME"
+"""The variable by which jails are told where the CUDA toolkit lies, if it is not in its usual place."""
+_USUAL_CUDA_ROOT = "/usr/local/cuda"
 _ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE"})  # read below, but no settings of a service
 
 LogLevel = Annotated[
@@ -66,6 +69,9 @@ class Settings(BaseModel):
     )
     docker_image: str = Field("assay-jail", description="Image of the containers that jails run in.")
     docker_runtime: Literal["runc", "runsc"] = Field("runc", description="Container runtime; `runsc` is gVisor.")
+    cuda_root: Path | None = Field(
+        None, description=f"Folder of the CUDA toolkit that compiles kernels; unset means `{_USUAL_CUDA_ROOT}`."
+    )
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
     log_level: LogLevel = Field("info", description="Least severe level that is logged.")
@@ -135,6 +141,18 @@ def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[s
     """Names in ASSAY_REQUIRE: what tests must have here instead of skipping (CI sets `redis,jail,…`)."""
     source = os.environ if environ is None else environ
     return frozenset(_listed(source.get("ASSAY_REQUIRE", "")))
+
+
+def jail_tuning(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the variables that warm interpreters get on top of the usual ones."""
+    toolkit = {} if settings.cuda_root is None else {CUDA_HOME: str(settings.cuda_root)}
+    return {**numeric_tuning(environ), **toolkit}
+
+
+def cuda_root(environ: Mapping[str, str] | None = None) -> str:
+    """Return the CUDA toolkit's folder, asked inside a warm interpreter."""
+    source = os.environ if environ is None else environ
+    return source.get(CUDA_HOME) or _USUAL_CUDA_ROOT
 
 
 def numeric_tuning(environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -16,9 +16,10 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "numeric": (*_STANDARD, "numpy", "numpy.testing"),
     "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
     "digits": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.digits_program"),
+    "kernel": ("assay.sandboxes.selfcheck", "assay.verifiers.kernels.compile_program"),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
 }
-_WITHOUT_TESTS = frozenset({"digits", "math"})
+_WITHOUT_TESTS = frozenset({"digits", "kernel", "math"})
 _ORACLES = ("assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program")
 
 NAMES = tuple(_FLAVOURS)
