@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from assay.cli.conformity.advantage_cases import check_advantages
 from assay.cli.conformity.judging import Judge, Judged, agree
 from assay.cli.conformity.lines import Document, FamilyLine
-from assay.cli.conformity.mappings import composition, maths, puzzles, shapes, text, vision
+from assay.cli.conformity.mappings import composition, kernels, maths, puzzles, shapes, text, vision
 from assay.cli.conformity.mappings.mapping import Check
 from assay.outcomes import Outcome
 from assay.schema import Scoring
@@ -67,4 +67,5 @@ _CHECKS: Mapping[str, Check] = {
     **shapes.FAMILIES,
     **maths.FAMILIES,
     **composition.FAMILIES,
+    **kernels.FAMILIES,
 }
