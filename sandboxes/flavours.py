@@ -16,7 +16,11 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "numeric": (*_STANDARD, "numpy", "numpy.testing"),
     "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
     "digits": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.digits_program"),
-    "kernel": ("assay.sandboxes.selfcheck", "assay.verifiers.kernels.compile_program"),
+    "kernel": (
+        "assay.sandboxes.selfcheck",
+        "assay.sandboxes.devices.runner_program",
+        "assay.verifiers.kernels.compile_program",
+    ),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
 }
 _WITHOUT_TESTS = frozenset({"digits", "kernel", "math"})

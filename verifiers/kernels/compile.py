@@ -6,9 +6,7 @@ network, and what comes back is bytes. Jobs in different slots run side by side.
 
 import hashlib
 import socket
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import Any  # Any: msgpack values
 
 import msgpack
@@ -16,10 +14,12 @@ import msgpack
 from assay.errors import Inconclusive, InfraFault
 from assay.outcomes import LIMIT_HITS, Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
-from assay.schema import Limits, Usage
+from assay.schema import Limits
 from assay.verifiers.kernels import compile_program
+from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
 from assay.verifiers.kernels.diagnostics import clean, foreign_files
 from assay.verifiers.kernels.toolchain import (
+    GLUE_NAME,
     Commands,
     FlagRefused,
     Language,
@@ -78,56 +78,8 @@ class Job:
     """Whether flags may change what arithmetic means. Pragmas and attributes of the source can do so anyway, as can
     the source itself: what is computed is for the tolerance to judge."""
     limits: CompileLimits = CompileLimits()
-
-
-@dataclass(frozen=True)
-class Artifact:
-    """A cubin or a shared object, and its SHA-256 in hexadecimal digits."""
-
-    data: bytes
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """What came of a job: an artifact, or an outcome with the words for it."""
-
-    artifact: Artifact | None
-    outcome: Outcome | None = None
-    """None with an artifact; else COMPILE_ERROR, or the limit that the compiler ran into."""
-    message: str = ""
-    """Diagnostics; also warnings that came with an artifact."""
-    usage: Usage = field(default_factory=Usage)
-    cached: bool = False
-
-
-class Artifacts:
-    """The results of jobs by content, the last used of them, in at most `capacity_bytes`. Thread-safe."""
-
-    def __init__(self, capacity_bytes: int = 256 * 2**20) -> None:
-        self._capacity_bytes = capacity_bytes
-        self._held: OrderedDict[str, Compiled] = OrderedDict()
-        self._bytes = 0
-        self._lock = Lock()
-
-    def get(self, key: str) -> Compiled | None:
-        """Return what was kept under that key, marked as cached."""
-        with self._lock:
-            found = self._held.get(key)
-            if found is None:
-                return None
-            self._held.move_to_end(key)
-            return replace(found, cached=True)
-
-    def put(self, key: str, compiled: Compiled) -> None:
-        """Keep it, and let go of what was not used for longest."""
-        with self._lock:
-            if key in self._held or _weight(compiled) > self._capacity_bytes:
-                return
-            self._held[key] = compiled
-            self._bytes += _weight(compiled)
-            while self._bytes > self._capacity_bytes:
-                self._bytes -= _weight(self._held.popitem(last=False)[1])
+    glue: str = ""
+    """C of ours, compiled apart and linked to it: what makes every native kernel's call look the same."""
 
 
 @dataclass
@@ -159,7 +111,7 @@ class Compiler:
         known = self.artifacts.get(key)
         if known is not None:
             return known
-        compiled = _run(job, plan(job.language, job.arch, job.flags, toolchain), toolchain, slot)
+        compiled = _run(job, _plan(job, toolchain), toolchain, slot)
         if compiled.outcome in (None, Outcome.COMPILE_ERROR) and compiled.message != _NO_ANSWER:
             self.artifacts.put(key, compiled)
         return compiled
@@ -167,12 +119,17 @@ class Compiler:
 
 def job_key(job: Job, toolchain: Toolchain) -> str:
     """Name everything that an artifact depends on: source, command lines, the tools and the processor they are for."""
-    commands = plan(job.language, job.arch, job.flags, toolchain)
+    commands = _plan(job, toolchain)
     named = [
-        job.source, str(job.language), commands.lines, sorted(commands.environment.items()), job.limits.artifact_bytes,
+        job.source, job.glue, str(job.language), commands.lines, sorted(commands.environment.items()),
+        job.limits.artifact_bytes,
         toolchain.gcc, toolchain.nvcc, toolchain.processor if job.language is Language.C else "",
     ]  # fmt: skip
     return hashlib.sha256(msgpack.packb(named, unicode_errors="surrogatepass")).hexdigest()
+
+
+def _plan(job: Job, toolchain: Toolchain) -> Commands:
+    return plan(job.language, job.arch, job.flags, toolchain, has_glue=bool(job.glue))
 
 
 def _refusal(job: Job) -> str | None:
@@ -206,8 +163,11 @@ def _probe(slot: Slot) -> Toolchain:
 
 
 def _run(job: Job, commands: Commands, toolchain: Toolchain, slot: Slot) -> Compiled:
+    files = {commands.source_name: job.source.encode("utf-8", "surrogatepass")}
+    if job.glue:
+        files[GLUE_NAME] = job.glue.encode()
     asked = {
-        "files": {commands.source_name: job.source.encode("utf-8", "surrogatepass")},
+        "files": files,
         "lines": commands.lines,
         "environment": dict(commands.environment),
         "artifact_name": commands.artifact_name,
@@ -293,7 +253,3 @@ def _unpacked(said: bytes) -> Any:
         return msgpack.unpackb(said, strict_map_key=True)
     except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException):
         return None
-
-
-def _weight(compiled: Compiled) -> int:
-    return 1000 + 4 * len(compiled.message) + (len(compiled.artifact.data) if compiled.artifact else 0)

@@ -12,6 +12,9 @@ from enum import StrEnum
 SOURCE_STEM = "kernel"
 """Name of the submitted file, without its ending: all that `__FILE__` and diagnostics tell of where it lay."""
 
+GLUE_NAME = "glue.c"
+"""Where C of ours lies that is linked to a submission."""
+
 NATIVE = "native"
 """The architecture that means: this machine's own."""
 CPU_LEVELS = (NATIVE, "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a", "armv8.2-a", "armv9-a")
@@ -114,10 +117,15 @@ def check_arch(language: Language, arch: str) -> str:
     return arch
 
 
-def plan(language: Language, arch: str, flags: Iterable[str], toolchain: Toolchain) -> Commands:
-    """Return the commands for a source in that language; arch and flags have been checked."""
+def plan(
+    language: Language, arch: str, flags: Iterable[str], toolchain: Toolchain, *, has_glue: bool = False
+) -> Commands:
+    """Return the commands for a source in that language; arch and flags have been checked.
+
+    `has_glue` says that C of ours is linked to it, which lies in `GLUE_NAME`.
+    """
     if language is Language.C:
-        return _plan_c(arch, tuple(flags))
+        return _plan_c(arch, tuple(flags), has_glue=has_glue)
     return _plan_cuda(arch, tuple(flags), toolchain)
 
 
@@ -139,7 +147,7 @@ _ENVIRONMENT = {
 }
 
 
-def _plan_c(arch: str, flags: tuple[str, ...]) -> Commands:
+def _plan_c(arch: str, flags: tuple[str, ...], *, has_glue: bool) -> Commands:
     source, assembly, unit, artifact = (f"{SOURCE_STEM}.{ending}" for ending in ("c", "s", "o", "so"))
     compile_line = (
         "gcc", "-x", "c", "-std=gnu17", "-O3", *flags, f"-march={arch}", "-fPIC", "-fno-lto", "-fno-ident",
@@ -147,12 +155,14 @@ def _plan_c(arch: str, flags: tuple[str, ...]) -> Commands:
         "-ftrack-macro-expansion=0", "-MD", "-MF", "headers.d", "-S", source, "-o", assembly,
     )  # fmt: skip
     assemble_line = ("gcc", "-Wa,--MD,assembled.d", "-c", assembly, "-o", unit)
+    units = (unit, "glue.o") if has_glue else (unit,)
+    glue_lines = (("gcc", "-std=gnu17", "-O2", "-fPIC", "-fno-ident", "-c", GLUE_NAME, "-o", "glue.o"),) * has_glue
     link_line = (
         "gcc", "-shared", "-nostartfiles", "-fno-lto", "-Wl,--build-id=none", "-Wl,--no-undefined", "-Wl,-z,now",
-        "-Wl,-z,relro", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--hash-style=sysv", "-Wl,--as-needed", unit, "-lm",
-        "-o", artifact,
+        "-Wl,-z,relro", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--hash-style=sysv", "-Wl,--as-needed", *units,
+        "-lm", "-o", artifact,
     )  # fmt: skip
-    lines = (compile_line, assemble_line, link_line)
+    lines = (compile_line, assemble_line, *glue_lines, link_line)
     return Commands(source, artifact, lines, ("headers.d", "assembled.d"), _ENVIRONMENT)
 
 

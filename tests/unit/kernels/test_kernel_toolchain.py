@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from assay.verifiers.kernels.compile import Artifact, Artifacts, Compiled, Job, job_key
+from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
+from assay.verifiers.kernels.compile import Job, job_key
 from assay.verifiers.kernels.toolchain import FlagRefused, Language, Toolchain, check_arch, check_flags, plan
 
 TOOLS = Toolchain("gcc 12", "release 13.0", "/usr/local/cuda-13.0", "x86_64-1")

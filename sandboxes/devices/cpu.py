@@ -1,0 +1,88 @@
+"""The processor as a device: each kernel in a jailed process of its own, timed from outside.
+
+Between calls a runner is frozen (`sandboxes.freezer`). All that a call needs is written meanwhile, and its token is
+sent before it is thawed, so whatever it does from there on is timed. Time is told by the judge's clocks: monotonic, and
+the one that the kernel keeps of the runner's processor time.
+
+Not promised: that a runner stays on its core (it may move itself), or that other work on the machine disturbs nothing;
+that is for the gates of the measurement to notice.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from itertools import count
+
+from assay.errors import InfraFault
+from assay.sandboxes.devices.caches import Flusher
+from assay.sandboxes.devices.cpu_runner import CpuRunner, Site, start_runner
+from assay.sandboxes.devices.interface import (
+    Artifact,
+    Clock,
+    DeviceFacts,
+    DeviceState,
+    Failure,
+    Form,
+    RunnerLimits,
+)
+from assay.sandboxes.devices.processor_time import now_s
+from assay.sandboxes.interface import Slot
+
+_NOISE_LIMIT = 0.03
+_MARGIN_S = 1e-4
+_BYTES_PER_S = 4e11
+_FLOPS_PER_S = 8e11
+"""Beyond what one core of any processor of today moves and computes: only nonsense is below these floors."""
+
+
+class CpuDevice:
+    """Implements `interface.Device` on one core, with runners in the jails of one slot. Used by one thread.
+
+    The thread that makes it is moved to another core until `close`, where there are two.
+    """
+
+    def __init__(self, slot: Slot, cores: Sequence[int] | None = None) -> None:
+        usable = sorted(cores if cores is not None else os.sched_getaffinity(0))
+        self._before = os.sched_getaffinity(0)
+        self._site = Site(slot, usable[-1], usable[0], Flusher())
+        self._runners: dict[str, CpuRunner] = {}
+        os.sched_setaffinity(0, {usable[0]})
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """What is known of it."""
+        return DeviceFacts(
+            "cpu",
+            (Clock.WALL, Clock.CPU),
+            _NOISE_LIMIT,
+            _MARGIN_S,
+            bytes_per_s=_BYTES_PER_S,
+            flops_per_s=_FLOPS_PER_S,
+        )
+
+    def now_s(self) -> float:
+        """Return the judge's monotonic clock."""
+        return now_s()
+
+    def pause(self, seconds: float) -> None:
+        """Let that much time go by; every runner stays frozen."""
+        time.sleep(seconds)
+
+    def open(self, artifact: Artifact, segment_bytes: int, limits: RunnerLimits) -> CpuRunner | Failure:
+        """Start a fresh runner. A Failure is the kernel's. Raises InfraFault for our own faults."""
+        if artifact.form is not Form.SHARED_OBJECT:
+            raise InfraFault(f"a processor runs shared objects, not a {artifact.form}")
+        jail = next(name for name in map(str, count(1)) if name not in self._runners or self._runners[name].is_closed)
+        runner = start_runner(self._site, artifact, segment_bytes, limits, jail)
+        if isinstance(runner, CpuRunner):
+            self._runners[jail] = runner
+        return runner
+
+    def settle(self) -> DeviceState:
+        """Look after the slot; a processor tells nothing of its clocks that could be relied on."""
+        self._site.slot.wait((), 0.0)
+        return DeviceState()
+
+    def close(self) -> None:
+        """Give the thread its cores back. Idempotent; runners are closed by who opened them, or by the slot."""
+        os.sched_setaffinity(0, self._before)

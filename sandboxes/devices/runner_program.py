@@ -1,0 +1,77 @@
+"""The jailed program that holds one native kernel: it loads a shared object and calls it whenever it is told to.
+
+Nothing in here is trusted once the object is loaded: its code runs in this process. What it needs for a call lies ready
+in shared memory before it is told to start, so there is nothing to do here but the call itself.
+"""
+
+import ctypes
+import gc
+import os
+
+import msgpack
+
+HELLO, LOAD, READY, GO, DONE = b"h", b"o", b"r", b"g", b"d"
+"""What is said, one byte each: it is here; load; loaded; call; the call has returned."""
+NOT_LOADED = b"n"
+"""The object cannot be loaded, or lacks the entry."""
+_FILE = "kernel.so"
+_READ_WRITE = 1 | 2
+_SHARED, _FIXED_NOREPLACE, _POPULATE = 0x01, 0x100000, 0x8000
+_FAILED = ctypes.c_void_p(-1).value
+
+
+def main(payload: bytes, fds: tuple[int, ...]) -> int:
+    """Serve the socket `fds[0]` with the segments `fds[1]` (arguments) and `fds[2]` (data), until it is closed."""
+    channel, *segments = fds
+    plan = msgpack.unpackb(payload)
+    os.write(channel, HELLO)
+    if os.read(channel, 1) != LOAD:
+        return 1
+    _quieten()
+    for fd, address, size in zip(segments, plan["addresses"], plan["sizes"], strict=True):
+        _map(fd, address, size)
+        os.close(fd)
+    call = _load(plan["artifact"], plan["entry"])
+    gc.disable()
+    gc.freeze()
+    if call is None:
+        os.write(channel, NOT_LOADED)
+        return 1
+    _serve(channel, call, ctypes.c_void_p(plan["addresses"][0]))
+    return 0
+
+
+def _serve(channel: int, call: "ctypes._FuncPointer", arguments: ctypes.c_void_p) -> None:
+    read, write = os.read, os.write
+    write(channel, READY)
+    while read(channel, 1) == GO:
+        call(arguments)
+        write(channel, DONE)
+
+
+def _load(artifact: bytes, entry: str) -> "ctypes._FuncPointer | None":
+    with open(_FILE, "wb") as file:
+        file.write(artifact)
+    try:
+        address = ctypes.cast(ctypes.CDLL(os.path.abspath(_FILE), os.RTLD_NOW)[entry], ctypes.c_void_p).value
+    except (OSError, AttributeError):
+        return None
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address or 0)
+
+
+def _quieten() -> None:
+    """Let nothing that the kernel prints reach anybody: a full pipe would stop it."""
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
+
+
+def _map(fd: int, address: int, size: int) -> None:
+    """Map a segment where the judge has said, so that addresses written by it hold here."""
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(ctypes.c_int,) * 3, ctypes.c_long)
+    flags = _SHARED | _FIXED_NOREPLACE | _POPULATE
+    if library.mmap(address, size, _READ_WRITE, flags, fd, 0) in (_FAILED, None):
+        raise OSError(ctypes.get_errno(), f"cannot map a segment of {size} bytes")
