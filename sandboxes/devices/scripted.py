@@ -97,6 +97,8 @@ class ScriptedDevice:
     )
     noise: Callable[[], float] = lambda: 1.0
     """Factor of each call's time on every clock."""
+    waits: Callable[[], float] = lambda: 0.0
+    """Wall time that a call waits for the processor, seconds."""
     effects: tuple[float, ...] = ()
     """Factors of the calls since `settle`, by place; 1 beyond."""
     is_freezing: bool = True
@@ -185,18 +187,18 @@ class ScriptedRunner:
             self.close()
             return Failure(kind)
         used_s = script.seconds(invocation) * device.factor(self)
+        wall_s = used_s + script.hidden_s + device.waits()
         started_s = device.clock_s
-        if used_s + script.hidden_s > call.deadline_s:
+        if wall_s > call.deadline_s:
             device.clock_s += call.deadline_s
             self.close()
             return Failure(FailureKind.DEADLINE)
         self._work(invocation)
         self._calls += 1
         self._late = invocation
-        device.clock_s += used_s + script.hidden_s
+        device.clock_s += wall_s
         self._last_end_s = device.clock_s
         device.calls.append(Called(self._name, device.settled, started_s, device.clock_s))
-        wall_s = used_s + script.hidden_s
         if not device.tells_cpu:
             return Reply(wall_s, device_s=used_s)
         return Reply(wall_s, used_s, used_s, script.late_s, idle_s)

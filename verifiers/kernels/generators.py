@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import math
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
@@ -53,8 +54,18 @@ class InputRange(Wire):
     high: float | None = Field(None, allow_inf_nan=False)
     """No value is above it; equal to `low`, the input is constant."""
     terms: ExpressionText = "1"
-    """How many products of its elements are summed in one output element, over the axes; bounds sparse and large
-    values."""
+    """How many of its elements are summed in one output element, over the axes; bounds sparse and large values."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the values of one input keep to at given axes."""
+
+    limits: InputRange = field(default_factory=InputRange)
+    terms: int = 1
+    """How many terms are summed in one output element."""
+    factors: int = 1
+    """How many inputs are multiplied in a term."""
 
 
 def random_stream(secret: bytes, *labels: str | int) -> np.random.Generator:
@@ -66,14 +77,12 @@ def random_stream(secret: bytes, *labels: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
 
 
-def draw(
-    rng: np.random.Generator, profile: ValueProfile, dtype: DType, shape: tuple[int, ...], kept: tuple[InputRange, int]
-) -> Values:
-    """Return values of `shape`, exactly as `dtype` holds them; `kept` is their range and its number of terms."""
-    limits, terms = kept
+def draw(rng: np.random.Generator, profile: ValueProfile, dtype: DType, shape: tuple[int, ...], kept: Kept) -> Values:
+    """Return values of `shape`, exactly as `dtype` holds them."""
+    limits = kept.limits
     values: Values
     values = (
-        _floats(rng, profile, dtype, shape, terms) if dtype.is_float else _integers(rng, profile, dtype, shape, terms)
+        _floats(rng, profile, dtype, shape, kept) if dtype.is_float else _integers(rng, profile, dtype, shape, kept)
     )
     if limits.low is not None or limits.high is not None:
         values = np.clip(values, limits.low, limits.high)
@@ -81,7 +90,7 @@ def draw(
 
 
 def _floats(
-    rng: np.random.Generator, profile: ValueProfile, dtype: DType, shape: tuple[int, ...], terms: int
+    rng: np.random.Generator, profile: ValueProfile, dtype: DType, shape: tuple[int, ...], kept: Kept
 ) -> Floats:
     match profile:
         case ValueProfile.TIMING:
@@ -91,9 +100,10 @@ def _floats(
         case ValueProfile.SHIFTED:
             return rng.standard_normal(shape) + 3.0
         case ValueProfile.EXACT01:
-            return (rng.random(shape) < density(dtype, terms)).astype(np.float64)
+            return (rng.random(shape) < density(dtype, kept)).astype(np.float64)
         case ValueProfile.LARGE:
-            return rng.uniform(-1.0, 1.0, shape) * min(1e4, math.sqrt(dtype.largest / terms) / 4)
+            most = float((dtype.largest / kept.terms) ** (1 / kept.factors)) / 4
+            return rng.uniform(-1.0, 1.0, shape) * min(1e4, most)
         case ValueProfile.TINY:
             return rng.uniform(-4.0, 4.0, shape) * dtype.smallest_normal
         case ValueProfile.TIES:
@@ -108,13 +118,13 @@ def _floats(
 
 
 def _integers(
-    rng: np.random.Generator, profile: ValueProfile, dtype: DType, shape: tuple[int, ...], terms: int
+    rng: np.random.Generator, profile: ValueProfile, dtype: DType, shape: tuple[int, ...], kept: Kept
 ) -> Integers:
     low = 0 if dtype in (DType.UINT8, DType.BOOL) else -1
-    bound = max(1, math.isqrt(int(dtype.largest) // terms))
+    bound = max(1, _root(int(dtype.largest) // kept.terms, kept.factors))
     match profile:
         case ValueProfile.EXACT01:
-            return (rng.random(shape) < density(dtype, terms)).astype(np.int64)
+            return (rng.random(shape) < density(dtype, kept)).astype(np.int64)
         case ValueProfile.LARGE:
             top = min(bound, int(dtype.largest))
         case ValueProfile.TIES | ValueProfile.TINY:
@@ -128,9 +138,14 @@ def _integers(
     return rng.integers(low * top, top + 1, shape)
 
 
-def density(dtype: DType, terms: int) -> float:
-    """Return the share of ones with which sums of `terms` products stay far below the type's exact integers."""
-    return min(0.5, math.sqrt(dtype.exact_integers / (4.0 * terms)))
+def density(dtype: DType, kept: Kept) -> float:
+    """Return the share of ones with which sums of terms stay far below the type's exact integers."""
+    return min(0.5, float((dtype.exact_integers / (4.0 * kept.terms)) ** (1 / kept.factors)))
+
+
+def _root(value: int, degree: int) -> int:
+    """Return the largest integer whose power of that degree is at most `value`; the degree is 1 or 2."""
+    return value if degree == 1 else math.isqrt(value)
 
 
 def _with_specials(rng: np.random.Generator, values: Floats) -> Floats:

@@ -11,7 +11,7 @@ from assay.verifiers.kernels.abi import Param, Placed, Role, place
 from assay.verifiers.kernels.buffers import Frame
 from assay.verifiers.kernels.dtypes import Values, encode
 from assay.verifiers.kernels.expressions import value_of
-from assay.verifiers.kernels.generators import InputRange, ValueProfile, draw, random_stream
+from assay.verifiers.kernels.generators import InputRange, Kept, ValueProfile, draw, random_stream
 from assay.verifiers.kernels.oracles import Expected, expected_of
 from assay.verifiers.kernels.task import KernelTask, Step
 
@@ -50,8 +50,8 @@ def make_problem(
         elif one.param.role in (Role.IN, Role.INOUT, Role.SCALAR):
             kept = task.inputs.get(one.param.name, InputRange())
             rng = random_stream(secret, *labels, one.param.name)
-            terms = max(1, value_of(kept.terms, axes))
-            values[one.param.name] = draw(rng, profile, one.param.dtype, one.shape, (kept, terms))
+            summed = Kept(kept, max(1, value_of(kept.terms, axes)), task.operation.factors)
+            values[one.param.name] = draw(rng, profile, one.param.dtype, one.shape, summed)
     return Problem(task, axes, profile, placed, values)
 
 

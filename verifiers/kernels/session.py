@@ -117,10 +117,11 @@ class Session:
         return Solved(answered, found.max_abs_diff)
 
     def _inspect(self, problem: Problem, answered: Answered, where: Where, label: str, *, is_full: bool) -> Inspected:
-        if is_full or not may_be_spot_checked(problem):
-            return inspect(problem, answered.frame, answered.after, baseline=self._baseline(problem))
+        known = self._baseline(problem)
+        if is_full or known is None or not may_be_spot_checked(problem):
+            return inspect(problem, answered.frame, answered.after, baseline=known)
         rng = self._frame_stream(where, f"{label} spots")
-        return spot_check(problem, answered.frame, answered.after, rng)
+        return spot_check(problem, answered.frame, answered.after, rng, usual=known)
 
     def _baseline(self, problem: Problem) -> float | None:
         """Return the reference's difference at that shape: with such values, or the largest with any."""

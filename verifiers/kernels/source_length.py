@@ -11,7 +11,7 @@ _PIECE = re.compile(
     |(?P<word>\w+)
     |(?P<sign>.)
     """,
-    re.VERBOSE | re.DOTALL | re.ASCII,
+    re.VERBOSE | re.DOTALL,
 )
 
 

@@ -1,0 +1,175 @@
+"""Speed-ups of paired times, orders of calls, and the stopping rule."""
+
+import math
+from collections import Counter
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from assay.verifiers.kernels.schedule import (
+    ALPHA,
+    BLOCK,
+    ORDERS,
+    Slot,
+    gap_s,
+    gate,
+    is_decided,
+    looks,
+    orders,
+    rounds_for,
+    spent,
+)
+from assay.verifiers.kernels.speed import (
+    Interval,
+    Speed,
+    Times,
+    bootstrap_interval,
+    exact_interval,
+    log_ratios,
+    mean_of_ratios,
+    ratio_of_mean_throughputs,
+    ratio_of_mean_times,
+    summarise,
+)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    """A stream that is the same in every run."""
+    return np.random.default_rng(seed)
+
+
+def summary(speedup: float, sigma: float, rounds: int, seed: int = 0) -> Speed:
+    """What rounds say whose three times are log-normal, the candidate's that much shorter."""
+    logs = rng(seed).normal(0.0, sigma, (3, rounds))
+    order = np.array([[one.index(slot) for slot in Slot] for one in islice(orders(rng(seed)), rounds)])
+    reference, candidate, twin = np.exp(logs)
+    return summarise(Times(reference, candidate / speedup, twin, order), rng(seed), alpha=spent(1))
+
+
+def test_published_averages_by_hand() -> None:
+    """2 and 4 ms against 1 and 4 ms: three averages, three answers."""
+    reference, candidate = np.array([2.0, 4.0]), np.array([1.0, 4.0])
+
+    assert mean_of_ratios(reference, candidate) == 0.5
+    assert ratio_of_mean_throughputs(reference, candidate) == pytest.approx(2 / 3)
+    assert ratio_of_mean_times(reference, candidate) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("sigma", "biased"), [(0.1, 0.01), (0.2, 0.041), (0.5, 0.284)])
+def test_the_mean_of_ratios_is_biased_by_noise(sigma: float, biased: float) -> None:
+    """exp(sigma^2) - 1 for two equal kernels, as the specification says; the median is not."""
+    reference, candidate = np.exp(rng().normal(0.0, sigma, (2, 400_000)))
+
+    assert mean_of_ratios(reference, candidate) == pytest.approx(biased, rel=0.05)
+    assert np.median(log_ratios(reference, candidate)) == pytest.approx(0.0, abs=0.01)
+
+
+def test_exact_intervals_are_order_statistics() -> None:
+    """Of 20 values at 5 %: the 6th and the 15th, as tables of the sign test have it; too few values say nothing."""
+    values = rng().permutation(np.arange(1.0, 21.0))
+
+    assert exact_interval(values, 0.05) == Interval(6.0, 15.0)
+    assert exact_interval(values[:5], 0.05) == Interval(-math.inf, math.inf)
+    assert exact_interval(values[:6], 0.05).half_width < math.inf
+    assert exact_interval(np.array([]), 0.05) == Interval(-math.inf, math.inf)
+
+
+def test_exact_intervals_cover_the_median() -> None:
+    """Of 2,000 samples of skewed values, at most 5 % miss."""
+    draws = rng(7).exponential(1.0, (2000, 60))
+
+    missed = sum(not one.low <= math.log(2) <= one.high for one in (exact_interval(row, 0.05) for row in draws))
+
+    assert missed / 2000 <= 0.05
+
+
+def test_bootstrap_intervals_are_reproducible() -> None:
+    """The same stream, the same interval; of one value there is none."""
+    values = rng(1).normal(0.0, 1.0, 200)
+
+    assert bootstrap_interval(values, rng(2)) == bootstrap_interval(values, rng(2))
+    assert bootstrap_interval(values, rng(2)).excludes(0.0) is False
+    assert bootstrap_interval(values[:1], rng(2)) == Interval(-math.inf, math.inf)
+
+
+def test_repeated_looks_rarely_call_equal_kernels_different() -> None:
+    """Looks after 30, 60, ... 1,920 rounds of equal kernels: at most 5 % of sessions are ever beyond doubt."""
+    sessions, found = 400, 0
+    for seed in range(sessions):
+        ratios = rng(seed).standard_t(3, 1920)
+        intervals = [exact_interval(ratios[:count], spent(look)) for look, count in enumerate(looks(30, 1920), 1)]
+        found += any(interval.excludes(0.0) for interval in intervals)
+
+    assert found / sessions <= ALPHA
+
+
+def test_all_looks_together_spend_no_more_than_alpha() -> None:
+    """However many there are."""
+    assert sum(spent(look) for look in range(1, 100_000)) <= ALPHA
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "floor", "decided"),
+    [
+        (-0.01, 0.01, 0.01, True),
+        (-0.05, 0.05, 0.01, False),
+        (0.2, 0.3, 0.01, True),
+        (0.2, 0.6, 0.01, False),
+        (0.005, 0.1, 0.01, False),
+        (-0.3, -0.2, 0.05, True),
+        (-math.inf, math.inf, 0.0, False),
+    ],
+)
+def test_what_is_decided(low: float, high: float, floor: float, decided: bool) -> None:
+    """Narrow, or beyond the noise floor and not wide."""
+    assert is_decided(Interval(low, high), floor, 0.02) is decided
+
+
+def test_every_order_occurs_once_a_block() -> None:
+    """Six orders of three, shuffled by the secret stream."""
+    found = list(islice(orders(rng()), 4 * BLOCK))
+
+    for start in range(0, len(found), BLOCK):
+        assert sorted(found[start : start + BLOCK]) == sorted(ORDERS)
+    assert found[:BLOCK] != found[BLOCK : 2 * BLOCK]
+    assert found != list(islice(orders(rng(1)), 4 * BLOCK))
+    assert set(Counter(order.index(Slot.CANDIDATE) for order in found).values()) == {8}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "reference_s", "rounds"), [(2.0, 0.1, 30), (2.0, 0.01, 102), (2.0, 1e-6, 20_004), (2.0, 0.0, 30)]
+)
+def test_rounds_are_counted_by_the_reference(seconds: float, reference_s: float, rounds: int) -> None:
+    """Both calls of the reference take the time; whole blocks, within the bounds."""
+    assert rounds_for(seconds, reference_s, 30, 20_000) == rounds
+
+
+def test_looks_double() -> None:
+    """Up to the last."""
+    assert looks(30, 200) == (30, 60, 120, 200)
+    assert looks(30, 30) == (30,)
+
+
+def test_the_gate_asks_for_no_bias_and_little_noise() -> None:
+    """Bias, noise and times of zero each close it."""
+    even, noise = np.full(60, 1e-3), np.exp(rng().normal(0.0, 0.3, 60))
+
+    assert gate(even, even, 0.03, rng()).is_passed
+    assert not gate(even, even * 1.1, 0.03, rng()).is_passed
+    assert not gate(even, even * noise, 0.03, rng()).is_passed
+    assert not gate(even, even * 0, 0.03, rng()).is_passed
+    assert "+10.0%" in str(gate(even * 1.1, even, 0.03, rng()))
+
+
+def test_gaps_have_their_mean() -> None:
+    """Exponential, one over the calls a second."""
+    stream = rng()
+
+    assert np.mean([gap_s(stream, 100.0) for _ in range(5000)]) == pytest.approx(0.01, rel=0.05)
+
+
+def test_a_speedup_within_the_noise_floor_is_not_significant() -> None:
+    """Equal kernels are not; 1.3 times under little noise is."""
+    assert not any(summary(1.0, 0.1, 150, seed).is_significant for seed in range(60))
+    assert all(summary(1.3, 0.1, 300, seed).is_significant for seed in range(20))
