@@ -33,11 +33,11 @@ class Formula(StrEnum):
 
 PROFILES = (
     Profile(
-        "cuda-l2/paper", {"formula": "cuda_l2_eq3", "timing": {"profile": "paper"}},
+        "cuda-l2/paper", {"formula": "cuda_l2_eq3", "timing": {"profile": "paper"}, "limits": {"attempt_wall_s": 600}},
         "arXiv 2512.02551 eq. 3, section 2.4",
-        "needs alpha and beta, which are not published; clipped by speedup_cap, as its rewards were with "
-        "constants that are not published either; a wrong result earns `minimum`, not a penalty that speed could "
-        "outweigh",
+        "room for nine timed shapes; needs alpha and beta, which are not published; clipped by speedup_cap, as its "
+        "rewards were with constants that are not published either; a wrong result earns `minimum`, not a penalty "
+        "that speed could outweigh",
     ),
     Profile(
         "cuda-l2/code", {"formula": "cuda_l2_code", "timing": {"profile": "standard"}},

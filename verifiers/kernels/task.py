@@ -104,7 +104,7 @@ class Timing(Wire):
     precision: float = Field(0.02, gt=0, le=1)
     """Half-width of the speed-up's interval, as a share, at which it is narrow enough to stop."""
     gate_pairs: int = Field(30, ge=30, le=10_000)
-    """Pairs of the reference with itself by which the device is found quiet."""
+    """Pairs of the reference with itself by which the device is found quiet; up to eight times as many if need be."""
     mode: Literal["offline", "server"] = "offline"
     """Back to back, or with random gaps before the calls."""
     qps: float | None = Field(None, gt=0, le=1e6, allow_inf_nan=False)
@@ -267,6 +267,7 @@ class KernelTask(RuleTask):
             if shape.axes.keys() != self.abi.axes and self.abi.axes - shape.axes.keys():
                 raise ValueError(f"a shape lacks axes: {', '.join(sorted(self.abi.axes - shape.axes.keys()))}")
             place(self.abi, shape.axes)
+        _check_time(self)
         if not any(shape.weight for shape in self.shapes):
             raise ValueError("no shape is timed: give one a weight")
         if self.formula is Formula.CUDA_L2_EQ3 and (self.alpha is None or self.beta is None):
@@ -278,6 +279,17 @@ class KernelTask(RuleTask):
         if self.backend is Backend.CPU and (self.tier, self.language) != (Tier.NATIVE, Language.C):
             raise ValueError("the CPU runs native kernels in C")
         return self
+
+
+def _check_time(task: KernelTask) -> None:
+    """Raise ValueError if the timing alone may take more than the attempt has: two references and a candidate."""
+    timed = sum(shape.weight > 0 for shape in task.shapes)
+    needed_s = 1.5 * timed * (task.timing.warm_up_s + task.timing.time_s)
+    if needed_s > task.limits.attempt_wall_s:
+        raise ValueError(
+            f"timing {timed} shapes may take {needed_s:.0f} s, and limits.attempt_wall_s is "
+            f"{task.limits.attempt_wall_s:g}: raise it, or time fewer shapes (weight 0)"
+        )
 
 
 def _check_parameters(task: KernelTask) -> None:

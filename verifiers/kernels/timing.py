@@ -33,6 +33,8 @@ from assay.verifiers.kernels.task import Shape
 
 FULL_EVERY = 8
 """One round in so many, chosen in secret, is checked in full where others are spot-checked."""
+GATE_EFFORTS = (1, 2, 4, 8)
+"""Times the task's pairs after which the device is found quiet; after the last it is not."""
 LEAST_WARM_UPS = 3
 """Calls of either kernel before rounds, whatever the time."""
 
@@ -65,25 +67,38 @@ def time_shapes(session: Session) -> tuple[ShapeTimes, ...]:
 
 
 def _pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Shape) -> Quiet:
-    """Time the reference against itself and choose the best clock that is steady. Raises Inconclusive if none is."""
+    """Time the reference against itself until a clock is steady enough. Raises Inconclusive if none is."""
     facts, rng = session.device.facts, session.stream("gate", index)
-    pairs = session.task.timing.gate_pairs
-    swapped = rng.permutation(np.arange(pairs) % 2).astype(bool)
     replies: tuple[list[Reply], list[Reply]] = ([], [])
-    for number in range(pairs):
+    found: Gate | None = None
+    for effort in GATE_EFFORTS:
+        _time_pairs(
+            session, pair, Where(Phase.GATE, shape.axes, index), replies, effort * session.task.timing.gate_pairs
+        )
+        for clock in facts.clocks:
+            ours, theirs = (clocked(column, clock) for column in replies)
+            opened = gate(ours, theirs, facts.noise_limit, rng)
+            if opened.is_passed:
+                usual_s = float(np.median(np.concatenate([ours, theirs])))
+                return Quiet(index, shape, clock, usual_s, replies[0] + replies[1])
+            found = found or opened
+    raise Inconclusive(f"the device is not quiet at {shape.axes}: {found}, limit {facts.noise_limit:.1%}")
+
+
+def _time_pairs(
+    session: Session, pair: tuple[Party, Party], at: Where, replies: tuple[list[Reply], list[Reply]], count: int
+) -> None:
+    """Time pairs of the reference with itself until there are so many; either is first as often, in secret order."""
+    rng = session.stream("pairs", at.index, count)
+    missing = range(len(replies[0]), count)
+    swapped = rng.permutation(np.arange(len(missing)) % 2).astype(bool)
+    for number, is_swapped in zip(missing, swapped, strict=True):
         session.device.settle()
-        where = Where(Phase.GATE, shape.axes, number)
-        problem = session.problem(where, index, ValueProfile.TIMING)
-        for which in (1, 0) if swapped[number] else (0, 1):
+        where = Where(at.phase, at.shape, number)
+        problem = session.problem(where, at.index, ValueProfile.TIMING)
+        for which in (1, 0) if is_swapped else (0, 1):
             replies[which].append(session.ask_reference(pair[which], problem, where, f"gate {which}").reply)
         session.check_time()
-    gates: list[Gate] = []
-    for clock in facts.clocks:
-        ours, theirs = (clocked(column, clock) for column in replies)
-        gates.append(gate(ours, theirs, facts.noise_limit, rng))
-        if gates[-1].is_passed:
-            return Quiet(index, shape, clock, float(np.median(np.concatenate([ours, theirs]))), replies[0] + replies[1])
-    raise Inconclusive(f"the device is not quiet at {shape.axes}: {gates[0]}, limit {facts.noise_limit:.1%}")
 
 
 class _ShapeTimer:
@@ -107,12 +122,15 @@ class _ShapeTimer:
         first, last = self._plan(self._warm_up())
         speed: Speed | None = None
         look, is_plausible, is_enough = 0, True, False
+        may_end_early = self._timing.first_look_s is not None
         for look, target in enumerate(looks(first, last), 1):
             self._run_until(target)
             speed, is_plausible = self._summarise(look)
             is_enough = speed is not None and self._is_decided(speed)
-            if speed is None or self._is_out_of_time() or (is_enough and self._timing.first_look_s is not None):
+            if speed is None or self._is_out_of_time() or (is_enough and may_end_early):
                 break
+        if self._is_out_of_time() and not (is_enough and may_end_early):
+            self._session.flags.append("cut_short")
         if speed is not None:
             self._check_conduct(speed)
         return self._found(speed, look, is_plausible=is_plausible, is_decided=is_enough)

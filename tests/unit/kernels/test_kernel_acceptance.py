@@ -130,7 +130,7 @@ def test_08_output_cached_by_address_is_wrong() -> None:
 
         def cached(call: Invocation) -> None:
             a, b, c = operands(call)
-            key = (call.addresses, c.shape) if call.number > 1000 else c.shape
+            key = (*(address >> 20 for address in call.addresses), c.shape)  # all that comes again of an address
             if key not in known:
                 known[key] = a @ b
             c[:] = known[key]
@@ -393,7 +393,7 @@ def test_34_a_shape_below_physics_is_rejected(seconds: float) -> None:
 def test_35_a_busy_device_is_inconclusive() -> None:
     """The reference does not agree with itself: nobody learned anything, nothing is scored, the caller tries again."""
     with pytest.raises(Inconclusive, match="not quiet"):
-        run(script(), on=device(script(), noise=lognormal(0.5)))
+        run(script(), on=device(script(), noise=lognormal(1.0)))
 
 
 def test_a_wrong_reference_is_the_tasks_fault() -> None:

@@ -164,6 +164,7 @@ BAD_PARAM = {"name": "d", "role": "in", "dtype": "float32", "shape": ["m"]}
         ({"inputs": {"z": {}}}, "unknown z"),
         ({"timing": {"mode": "server"}}, "qps"),
         ({"timing": {"profile": "slow"}}, "quick"),
+        ({"timing": {"profile": "paper"}, "limits": {"attempt_wall_s": 50}}, "raise it"),
         ({"profile": "cuda-l3/paper"}, "unknown profile"),
         ({"abi": {"entry": "gemm", "params": [BAD_PARAM]}}, "needs an output"),
         ({"abi": {"entry": "g m", "params": [{**BAD_PARAM, "role": "out"}]}}, "pattern"),
@@ -180,7 +181,7 @@ def test_tasks_that_cannot_be_judged_by_are_refused(fields: dict[str, Any], told
 
 def test_timing_profiles_preset_the_times() -> None:
     """The paper's is 10 s and 30 s, without early end; fields of the task go before it."""
-    paper = gemm_task(timing={"profile": "paper", "time_s": 40}).timing
+    paper = gemm_task(timing={"profile": "paper", "time_s": 40}, limits={"attempt_wall_s": 100}).timing
 
     assert (paper.warm_up_s, paper.time_s, paper.first_look_s) == (10.0, 40.0, None)
     assert gemm_task(timing={}).timing.time_s == 2.0
