@@ -59,6 +59,11 @@ class CpuRunner:
         self.is_closed = False
 
     @property
+    def pid(self) -> int:
+        """Its process, as this one sees it."""
+        return self._pid
+
+    @property
     def segment(self) -> memoryview:
         """The shared memory, writable bytes."""
         return self._memory.data.view
