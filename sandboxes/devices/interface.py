@@ -171,7 +171,8 @@ class DeviceFacts:
     margin_s: float
     """Processor time after an answer, and wall time beyond the score clock, that honest calls may show."""
     drift_limit: float = 0.05
-    """How much longer the reference may take beside the candidate than alone, as a share, before that is contention."""
+    """How much longer the reference may take beside the candidate than alone, before and after it, as a share, before
+    that is contention."""
     bytes_per_s: float | None = None
     """Peak memory bandwidth, for the physical floor; None if not known."""
     flops_per_s: float | None = None

@@ -175,7 +175,8 @@ def _content(placed: Placed, values: Mapping[str, Values], rng: np.random.Genera
         if given.shape != placed.shape:
             raise ValueError(f"{placed.param.name!r} has shape {given.shape}, not {placed.shape}")
         return encode(given if placed.param.layout is Layout.ROW else given.T, placed.param.dtype)
-    return np.resize(np.frombuffer(rng.bytes(_WORD_BYTES), dtype=np.uint8), placed.size_bytes)
+    words = np.full(-(-placed.size_bytes // _WORD_BYTES), rng.integers(2**64, dtype=np.uint64))
+    return words.view(np.uint8)[: placed.size_bytes]
 
 
 def _arrange(flat: Values, placed: Placed) -> Values:

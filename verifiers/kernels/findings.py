@@ -71,6 +71,7 @@ class Phase(StrEnum):
     WARM_UP = "warm_up"
     ROUND = "round"
     FINAL = "final"
+    AFTERWARDS = "afterwards"
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,24 @@
 """The timed part of a session: the A/A gate, warm-up by time, and rounds until they are decided or the time is up."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 
 from assay.errors import Inconclusive
-from assay.sandboxes.devices.interface import Clock, Reply
+from assay.sandboxes.devices.interface import Reply
 from assay.verifiers.kernels.abi import place
 from assay.verifiers.kernels.expressions import value_of
 from assay.verifiers.kernels.findings import Phase, Reason, Refused, ShapeTimes, Where
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.parties import Party
 from assay.verifiers.kernels.problems import least_bytes
-from assay.verifiers.kernels.rounds import RoundLog, clocked, late_margin_s, late_work, two_clock_excess
+from assay.verifiers.kernels.quiet import Quiet, pass_gate, refuse_contention
+from assay.verifiers.kernels.rounds import RoundLog, late_margin_s, late_work, two_clock_excess
 from assay.verifiers.kernels.schedule import (
     BLOCK,
-    Gate,
     Order,
     Slot,
     gap_s,
-    gate,
     is_decided,
     looks,
     orders,
@@ -29,25 +27,11 @@ from assay.verifiers.kernels.schedule import (
 )
 from assay.verifiers.kernels.session import Refusal, Session
 from assay.verifiers.kernels.speed import Speed, summarise
-from assay.verifiers.kernels.task import Shape
 
 FULL_EVERY = 8
 """One round in so many, chosen in secret, is checked in full where others are spot-checked."""
-GATE_EFFORTS = (1, 2, 4, 8)
-"""Times the task's pairs after which the device is found quiet; after the last it is not."""
 LEAST_WARM_UPS = 3
 """Calls of either kernel before rounds, whatever the time."""
-
-
-@dataclass(frozen=True)
-class Quiet:
-    """A shape before there is a candidate: the clock that is steady enough, and what the reference does."""
-
-    index: int
-    shape: Shape
-    clock: Clock
-    reference_s: float
-    replies: Sequence[Reply]
 
 
 def time_shapes(session: Session) -> tuple[ShapeTimes, ...]:
@@ -55,7 +39,7 @@ def time_shapes(session: Session) -> tuple[ShapeTimes, ...]:
     reference = session.open(session.trial.reference, is_candidate=False)
     twin = session.open(session.trial.reference, is_candidate=False)
     timed = [(index, shape) for index, shape in enumerate(session.task.shapes) if shape.weight]
-    quiet = [_pass_gate(session, (reference, twin), index, shape) for index, shape in timed]
+    quiet = [pass_gate(session, (reference, twin), index, shape) for index, shape in timed]
     candidate = session.open(session.trial.candidate, is_candidate=True)
     trio = {Slot.REFERENCE: reference, Slot.CANDIDATE: candidate, Slot.TWIN: twin}
     found = tuple(_ShapeTimer(session, trio, one).time() for one in quiet)
@@ -63,42 +47,11 @@ def time_shapes(session: Session) -> tuple[ShapeTimes, ...]:
         where = Where(Phase.FINAL, one.shape.axes, 0)
         problem = session.problem(where, one.index, ValueProfile.NORMAL)
         session.ask_candidate(candidate, problem, where, "candidate", is_full=True)
+    candidate.close()
+    for one, times in zip(quiet, found, strict=True):
+        if times.speed is not None:
+            refuse_contention(session, (reference, twin), one, times.speed.reference_s)
     return found
-
-
-def _pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Shape) -> Quiet:
-    """Time the reference against itself until a clock is steady enough. Raises Inconclusive if none is."""
-    facts, rng = session.device.facts, session.stream("gate", index)
-    replies: tuple[list[Reply], list[Reply]] = ([], [])
-    found: Gate | None = None
-    for effort in GATE_EFFORTS:
-        _time_pairs(
-            session, pair, Where(Phase.GATE, shape.axes, index), replies, effort * session.task.timing.gate_pairs
-        )
-        for clock in facts.clocks:
-            ours, theirs = (clocked(column, clock) for column in replies)
-            opened = gate(ours, theirs, facts.noise_limit, rng)
-            if opened.is_passed:
-                usual_s = float(np.median(np.concatenate([ours, theirs])))
-                return Quiet(index, shape, clock, usual_s, replies[0] + replies[1])
-            found = found or opened
-    raise Inconclusive(f"the device is not quiet at {shape.axes}: {found}, limit {facts.noise_limit:.1%}")
-
-
-def _time_pairs(
-    session: Session, pair: tuple[Party, Party], at: Where, replies: tuple[list[Reply], list[Reply]], count: int
-) -> None:
-    """Time pairs of the reference with itself until there are so many; either is first as often, in secret order."""
-    rng = session.stream("pairs", at.index, count)
-    missing = range(len(replies[0]), count)
-    swapped = rng.permutation(np.arange(len(missing)) % 2).astype(bool)
-    for number, is_swapped in zip(missing, swapped, strict=True):
-        session.device.settle()
-        where = Where(at.phase, at.shape, number)
-        problem = session.problem(where, at.index, ValueProfile.TIMING)
-        for which in (1, 0) if is_swapped else (0, 1):
-            replies[which].append(session.ask_reference(pair[which], problem, where, f"gate {which}").reply)
-        session.check_time()
 
 
 class _ShapeTimer:
@@ -138,20 +91,19 @@ class _ShapeTimer:
     def _warm_up(self) -> float:
         """Alternate the kernels, by the reference's time; return the reference's wall seconds, on the low side."""
         walls: list[float] = []
-        theirs = 0.0
-        least = self._timing.warm_up_s
-        while len(walls) < LEAST_WARM_UPS or sum(walls) < least / 2 or sum(walls) + theirs < least:
-            where = self._where(Phase.WARM_UP, len(walls))
+        theirs_s = 0.0
+        least_s = self._timing.warm_up_s
+        while len(walls) < 2 * LEAST_WARM_UPS or sum(walls) < least_s / 2 or sum(walls) + theirs_s < least_s:
+            where = self._where(Phase.WARM_UP, len(walls) // 2)
             problem = self._session.problem(where, self._quiet.index, ValueProfile.TIMING)
             solved = self._session.ask_candidate(
                 self._trio[Slot.CANDIDATE], problem, where, "candidate", is_full=self._is_chosen()
             )
-            reference = self._session.ask_reference(self._trio[Slot.REFERENCE], problem, where, "reference")
-            self._session.ask_reference(self._trio[Slot.TWIN], problem, where, "twin")
-            walls.append(reference.reply.wall_s)
-            theirs += solved.reply.wall_s
+            theirs_s += solved.reply.wall_s
+            for slot in (Slot.REFERENCE, Slot.TWIN):
+                walls.append(self._session.ask_reference(self._trio[slot], problem, where, slot.name).reply.wall_s)
             self._session.check_time()
-        self._warm_up_s = sum(walls) + theirs
+        self._warm_up_s = sum(walls) + theirs_s
         return float(np.quantile(walls, 0.1))
 
     def _plan(self, reference_s: float) -> tuple[int, int]:
@@ -250,9 +202,6 @@ class _ShapeTimer:
         told = two_clock_excess(mine, honest, quiet.clock, facts.margin_s)
         if told:
             self._refuse(Reason.TWO_CLOCKS, told)
-        drift = speed.reference_s / quiet.reference_s - 1
-        if drift > facts.drift_limit:
-            raise Inconclusive(f"contention: the reference takes {drift:.1%} longer beside the candidate than alone")
         noise = max(speed.noise_floor, abs(speed.twin_bias))
         if not speed.is_significant and noise > facts.noise_limit:
             raise Inconclusive(f"the device became busy: noise of {noise:.1%}, limit {facts.noise_limit:.1%}")

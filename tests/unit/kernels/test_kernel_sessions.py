@@ -155,6 +155,17 @@ def test_an_honest_slow_kernel_is_not_accused_of_waiting() -> None:
     assert speed(run(slow, on=on)).speedup == pytest.approx(0.25)
 
 
+def test_a_machine_that_becomes_slower_is_no_contention() -> None:
+    """Slower with the candidate and slower without it: pairs within rounds have met that, and the result stands."""
+    on = device(script(seconds=0.5e-3))
+    on.noise = lambda: 1.3 if on.settled > 30 else 1.0
+
+    found = speed(run(script(), on=on))
+
+    assert found.speedup == pytest.approx(2.0)
+    assert found.reference_s == pytest.approx(1.3e-3)
+
+
 def test_throttled_rounds_do_not_count() -> None:
     """They are left out, and told."""
     on = device(script(), throttled=lambda number: number > 30 and number % 3 == 0)

@@ -1,0 +1,83 @@
+"""Is the device quiet? The reference against itself before there is a candidate, and once more when it has gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.errors import Inconclusive
+from assay.sandboxes.devices.interface import Clock, Reply
+from assay.verifiers.kernels.findings import Phase, Where
+from assay.verifiers.kernels.generators import ValueProfile
+from assay.verifiers.kernels.parties import Party
+from assay.verifiers.kernels.rounds import clocked
+from assay.verifiers.kernels.schedule import Gate, gate
+from assay.verifiers.kernels.session import Session
+from assay.verifiers.kernels.task import Shape
+
+GATE_EFFORTS = (1, 2, 4, 8)
+"""Times the task's pairs after which the device is found quiet; after the last it is not."""
+
+Replies = tuple[list[Reply], list[Reply]]
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """A shape before there is a candidate: the clock that is steady enough, and what the reference does."""
+
+    index: int
+    shape: Shape
+    clock: Clock
+    reference_s: float
+    replies: Sequence[Reply]
+
+
+def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Shape) -> Quiet:
+    """Time the reference against itself until a clock is steady enough. Raises Inconclusive if none is."""
+    facts, rng = session.device.facts, session.stream("gate", index)
+    replies: Replies = ([], [])
+    found: Gate | None = None
+    for effort in GATE_EFFORTS:
+        _time_pairs(
+            session, pair, Where(Phase.GATE, shape.axes, index), replies, effort * session.task.timing.gate_pairs
+        )
+        for clock in facts.clocks:
+            ours, theirs = (clocked(column, clock) for column in replies)
+            opened = gate(ours, theirs, facts.noise_limit, rng)
+            if opened.is_passed:
+                usual_s = float(np.median(np.concatenate([ours, theirs])))
+                return Quiet(index, shape, clock, usual_s, replies[0] + replies[1])
+            found = found or opened
+    raise Inconclusive(f"the device is not quiet at {shape.axes}: {found}, limit {facts.noise_limit:.1%}")
+
+
+def _time_pairs(session: Session, pair: tuple[Party, Party], at: Where, replies: Replies, count: int) -> None:
+    """Time pairs of the reference with itself until there are so many; either is first as often, in secret order."""
+    rng = session.stream("pairs", at.index, count)
+    missing = range(len(replies[0]), count)
+    swapped = rng.permutation(np.arange(len(missing)) % 2).astype(bool)
+    for number, is_swapped in zip(missing, swapped, strict=True):
+        session.device.settle()
+        where = Where(at.phase, at.shape, number)
+        problem = session.problem(where, at.index, ValueProfile.TIMING)
+        for which in (1, 0) if is_swapped else (0, 1):
+            replies[which].append(session.ask_reference(pair[which], problem, where, f"gate {which}").reply)
+        session.check_time()
+
+
+def refuse_contention(session: Session, pair: tuple[Party, Party], quiet: Quiet, beside_s: float) -> None:
+    """Raise Inconclusive if the reference is quicker without the candidate than it was beside it (`beside_s`).
+
+    It is timed again now that the candidate has gone: a machine that became slower by itself is slow still, and pairs
+    within rounds have met that.
+    """
+    limit = session.device.facts.drift_limit
+    if beside_s <= quiet.reference_s * (1 + limit):
+        return
+    replies: Replies = ([], [])
+    where = Where(Phase.AFTERWARDS, quiet.shape.axes, quiet.index)
+    _time_pairs(session, pair, where, replies, session.task.timing.gate_pairs)
+    again_s = float(np.median(clocked(replies[0] + replies[1], quiet.clock)))
+    drift = beside_s / max(again_s, quiet.reference_s) - 1
+    if drift > limit:
+        raise Inconclusive(f"contention: the reference takes {drift:.1%} longer beside the candidate than alone")
