@@ -2,20 +2,25 @@
 
 Between calls a runner is frozen (`sandboxes.freezer`). All that a call needs is written meanwhile, and its token is
 sent before it is thawed, so whatever it does from there on is timed. Time is told by the judge's clocks: monotonic, and
-the one that the kernel keeps of the runner's processor time.
+the one that the kernel keeps of the runner's processor time. What every call takes, whatever the kernel does (waking,
+the token, the loop), is measured with empty calls and taken off: it would hide what fast kernels gain.
 
 Not promised: that a runner stays on its core (it may move itself), or that other work on the machine disturbs nothing;
 that is for the gates of the measurement to notice.
 """
 
 import os
+import socket
 import time
 from collections.abc import Sequence
 from itertools import count
 
-from assay.errors import InfraFault
+import msgpack
+
+from assay.errors import InfraFault, SandboxFault
+from assay.sandboxes.devices import runner_program
 from assay.sandboxes.devices.caches import Flusher
-from assay.sandboxes.devices.cpu_runner import CpuRunner, Site, start_runner
+from assay.sandboxes.devices.cpu_runner import CpuRunner, Site
 from assay.sandboxes.devices.interface import (
     Artifact,
     Clock,
@@ -26,13 +31,21 @@ from assay.sandboxes.devices.interface import (
     RunnerLimits,
 )
 from assay.sandboxes.devices.processor_time import now_s
-from assay.sandboxes.interface import Slot
+from assay.sandboxes.devices.segments import open_memory
+from assay.sandboxes.devices.toll import Toll
+from assay.sandboxes.interface import Launch, Role, Slot
+from assay.schema import Limits
 
 _NOISE_LIMIT = 0.03
 _MARGIN_S = 1e-4
 _BYTES_PER_S = 4e11
 _FLOPS_PER_S = 8e11
 """Beyond what one core of any processor of today moves and computes: only nonsense is below these floors."""
+FLAVOUR = "kernel"
+"""The warm interpreter that has the runner's program."""
+_LONGEST_S = 3600.0
+_DISK_MB = 32
+_INTERPRETER_MB = 64
 
 
 class CpuDevice:
@@ -44,7 +57,7 @@ class CpuDevice:
     def __init__(self, slot: Slot, cores: Sequence[int] | None = None) -> None:
         usable = sorted(cores if cores is not None else os.sched_getaffinity(0))
         self._before = os.sched_getaffinity(0)
-        self._site = Site(slot, usable[-1], usable[0], Flusher())
+        self._site = Site(slot, usable[-1], usable[0], Flusher(), Toll())
         self._runners: dict[str, CpuRunner] = {}
         os.sched_setaffinity(0, {usable[0]})
 
@@ -86,3 +99,51 @@ class CpuDevice:
     def close(self) -> None:
         """Give the thread its cores back. Idempotent; runners are closed by who opened them, or by the slot."""
         os.sched_setaffinity(0, self._before)
+
+
+def start_runner(
+    site: Site, artifact: Artifact, segment_bytes: int, limits: RunnerLimits, jail: str
+) -> CpuRunner | Failure:
+    """Start a runner in the jail of that name and have it load its kernel. Raises InfraFault."""
+    memory = open_memory(segment_bytes)
+    plan = {
+        "artifact": artifact.content,
+        "addresses": [memory.arguments_at, memory.data_at],
+        "sizes": [memory.arguments.size, memory.data.size],
+    }
+    ours, theirs = socket.socketpair()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    with theirs:
+        launch = Launch(
+            Role.CANDIDATE,
+            runner_program.__name__,
+            bytes(msgpack.packb(plan)),
+            _limits(limits, memory.size),
+            FLAVOUR,
+            (theirs.fileno(), memory.arguments.fd, memory.data.fd),
+            network=False,
+            jail=jail,
+        )
+        child = site.slot.start(launch)
+    runner = CpuRunner(site, child, ours, memory)
+    try:
+        failure = runner.load(limits)
+    except (SandboxFault, InfraFault, OSError) as error:
+        runner.close()
+        raise InfraFault(f"a runner could not be started: {error}") from error
+    if failure is not None:
+        runner.close()
+        return failure
+    return runner
+
+
+def _limits(limits: RunnerLimits, shared_bytes: int) -> Limits:
+    """Return what the jail enforces: the segments count as the runner's memory as well."""
+    shared_mb = shared_bytes // 2**20 + 1
+    return Limits(
+        wall_s=_LONGEST_S,
+        cpu_s=_LONGEST_S,
+        memory_mb=limits.memory_mb + shared_mb + _INTERPRETER_MB,
+        processes=limits.processes,
+        disk_mb=_DISK_MB,
+    )

@@ -6,28 +6,22 @@ import socket
 import struct
 from dataclasses import dataclass
 
-import msgpack
-
-from assay.errors import InfraFault, SandboxFault
+from assay.errors import InfraFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices import runner_program
 from assay.sandboxes.devices.caches import Flusher
-from assay.sandboxes.devices.interface import Artifact, Call, Failure, FailureKind, Reply, RunnerLimits
+from assay.sandboxes.devices.interface import Call, Failure, FailureKind, Reply, RunnerLimits
 from assay.sandboxes.devices.processor_time import now_s, process_cpu_s
-from assay.sandboxes.devices.segments import Memory, open_memory
+from assay.sandboxes.devices.segments import Memory
+from assay.sandboxes.devices.toll import Toll
 from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer
-from assay.sandboxes.interface import Child, Launch, Role, Slot
-from assay.schema import Limits
+from assay.sandboxes.interface import Child, Slot
 
-ENTRY = "assay_call"
-"""The function of a native kernel that a runner calls: `void assay_call(void **arguments)`."""
-FLAVOUR = "kernel"
-_LONGEST_S, _SHORTEST_S = 3600.0, 0.001
+_SHORTEST_S = 0.001
 _CREDENTIALS = struct.Struct("iII")
 _END_S = 10.0
 _LOOK_EVERY_S = 0.1
-_DISK_MB = 32
-_INTERPRETER_MB = 64
+_EMPTY_CALLS = 11
 
 
 @dataclass(frozen=True)
@@ -39,6 +33,7 @@ class Site:
     """Where they run; the judge is on another, if there are two."""
     judge_core: int
     flusher: Flusher
+    toll: Toll
 
 
 class CpuRunner:
@@ -55,6 +50,7 @@ class CpuRunner:
         self._idle_since = 0.0
         self._tree_before = 0.0
         self._deadline_s = 0.0
+        self._is_cold = False
         self._looked_s = 0.0
         self.is_closed = False
 
@@ -87,7 +83,7 @@ class CpuRunner:
             return self._fail(FailureKind.PROTOCOL, "it did not say that it is ready")
         failure = self._freeze()
         self._tree_s()
-        return failure
+        return failure or self.weigh()
 
     def stage(self, call: Call) -> Failure | None:
         """Write the arguments, and empty the caches for a cold call. The runner stays frozen."""
@@ -99,17 +95,36 @@ class CpuRunner:
             raise InfraFault(f"a native kernel is called once, not {len(call.launches)} times")
         self._memory.write_arguments(call.launches[0].arguments)
         self._wait_at_most(call.deadline_s)
+        self._is_cold = call.is_cold
         if call.is_cold:
             self._site.flusher.flush()
         return None
 
     def run(self) -> Reply | Failure:
-        """Run the staged call; the runner is frozen, or gone, when this returns."""
+        """Run the staged call; the runner is frozen, or gone, when this returns. An empty call's time is taken off."""
+        reply = self._exchange(runner_program.GO)
+        return reply if isinstance(reply, Failure) else self._site.toll.take_off(reply, is_cold=self._is_cold)
+
+    def weigh(self) -> Failure | None:
+        """Learn what a call takes that calls nothing, from cold and from warm caches."""
+        for is_cold in (False, True):
+            replies = []
+            for _ in range(_EMPTY_CALLS):
+                if is_cold:
+                    self._site.flusher.flush()
+                reply = self._exchange(runner_program.IDLE)
+                if isinstance(reply, Failure):
+                    return reply
+                replies.append(reply)
+            self._site.toll.learn(replies, is_cold=is_cold)
+        return None
+
+    def _exchange(self, token: bytes) -> Reply | Failure:
         assert self._freezer is not None  # `load` comes first
         try:
             before_s = process_cpu_s(self._pid)
             started_s = now_s()
-            self._channel.send(runner_program.GO)
+            self._channel.send(token)
             self._freezer.thaw()
             answer = self._hear()
             ended_s = now_s()
@@ -255,55 +270,6 @@ class CpuRunner:
         if ended.signal is not None:
             return Failure(FailureKind.DIED, f"signal {ended.signal} ({signal.Signals(ended.signal).name})")
         return Failure(FailureKind.DIED, f"it exited with status {ended.code}")
-
-
-def start_runner(
-    site: Site, artifact: Artifact, segment_bytes: int, limits: RunnerLimits, jail: str
-) -> CpuRunner | Failure:
-    """Start a runner in the jail of that name and have it load its kernel. Raises InfraFault."""
-    memory = open_memory(segment_bytes)
-    plan = {
-        "artifact": artifact.content,
-        "entry": ENTRY,
-        "addresses": [memory.arguments_at, memory.data_at],
-        "sizes": [memory.arguments.size, memory.data.size],
-    }
-    ours, theirs = socket.socketpair()
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-    with theirs:
-        launch = Launch(
-            Role.CANDIDATE,
-            runner_program.__name__,
-            bytes(msgpack.packb(plan)),
-            _limits(limits, memory.size),
-            FLAVOUR,
-            (theirs.fileno(), memory.arguments.fd, memory.data.fd),
-            network=False,
-            jail=jail,
-        )
-        child = site.slot.start(launch)
-    runner = CpuRunner(site, child, ours, memory)
-    try:
-        failure = runner.load(limits)
-    except (SandboxFault, InfraFault, OSError) as error:
-        runner.close()
-        raise InfraFault(f"a runner could not be started: {error}") from error
-    if failure is not None:
-        runner.close()
-        return failure
-    return runner
-
-
-def _limits(limits: RunnerLimits, shared_bytes: int) -> Limits:
-    """Return what the jail enforces: the segments count as the runner's memory as well."""
-    shared_mb = shared_bytes // 2**20 + 1
-    return Limits(
-        wall_s=_LONGEST_S,
-        cpu_s=_LONGEST_S,
-        memory_mb=limits.memory_mb + shared_mb + _INTERPRETER_MB,
-        processes=limits.processes,
-        disk_mb=_DISK_MB,
-    )
 
 
 def _parent_of(pid: int) -> int:

@@ -1,7 +1,8 @@
 """The jailed program that holds one native kernel: it loads a shared object and calls it whenever it is told to.
 
 Nothing in here is trusted once the object is loaded: its code runs in this process. What it needs for a call lies ready
-in shared memory before it is told to start, so there is nothing to do here but the call itself.
+in shared memory before it is told to start, so there is nothing to do but the call itself. That is left to a loop in C,
+which is linked to every kernel: from cold caches an interpreter would take longer than many kernels.
 """
 
 import ctypes
@@ -10,10 +11,27 @@ import os
 
 import msgpack
 
-HELLO, LOAD, READY, GO, DONE = b"h", b"o", b"r", b"g", b"d"
-"""What is said, one byte each: it is here; load; loaded; call; the call has returned."""
+HELLO, LOAD, READY, GO, IDLE, DONE = b"h", b"o", b"r", b"g", b"i", b"d"
+"""What is said, one byte each: it is here; load; loaded; call; answer without a call; it is done."""
 NOT_LOADED = b"n"
 """The object cannot be loaded, or lacks the entry."""
+ENTRY, SERVE = "assay_call", "assay_serve"
+"""Functions of every native kernel: `void assay_call(void **arguments)` is its own, the other is the loop."""
+LOOP_SOURCE = f"""#include <unistd.h>
+void {ENTRY}(void **arguments);
+int {SERVE}(int channel, void **arguments);
+int {SERVE}(int channel, void **arguments) {{
+    char token = '{READY.decode()}';
+    if (write(channel, &token, 1) != 1) return 1;
+    while (read(channel, &token, 1) == 1 && (token == '{GO.decode()}' || token == '{IDLE.decode()}')) {{
+        if (token == '{GO.decode()}') {ENTRY}(arguments);
+        token = '{DONE.decode()}';
+        if (write(channel, &token, 1) != 1) return 1;
+    }}
+    return 0;
+}}
+"""
+"""C of ours, to be compiled apart and linked to every kernel, beside what defines `assay_call`."""
 _FILE = "kernel.so"
 _READ_WRITE = 1 | 2
 _SHARED, _FIXED_NOREPLACE, _POPULATE = 0x01, 0x100000, 0x8000
@@ -31,32 +49,23 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     for fd, address, size in zip(segments, plan["addresses"], plan["sizes"], strict=True):
         _map(fd, address, size)
         os.close(fd)
-    call = _load(plan["artifact"], plan["entry"])
+    serve = _load(plan["artifact"])
     gc.disable()
     gc.freeze()
-    if call is None:
+    if serve is None:
         os.write(channel, NOT_LOADED)
         return 1
-    _serve(channel, call, ctypes.c_void_p(plan["addresses"][0]))
-    return 0
+    return int(serve(channel, plan["addresses"][0]))
 
 
-def _serve(channel: int, call: "ctypes._FuncPointer", arguments: ctypes.c_void_p) -> None:
-    read, write = os.read, os.write
-    write(channel, READY)
-    while read(channel, 1) == GO:
-        call(arguments)
-        write(channel, DONE)
-
-
-def _load(artifact: bytes, entry: str) -> "ctypes._FuncPointer | None":
+def _load(artifact: bytes) -> "ctypes._FuncPointer | None":
     with open(_FILE, "wb") as file:
         file.write(artifact)
     try:
-        address = ctypes.cast(ctypes.CDLL(os.path.abspath(_FILE), os.RTLD_NOW)[entry], ctypes.c_void_p).value
+        address = ctypes.cast(ctypes.CDLL(os.path.abspath(_FILE), os.RTLD_NOW)[SERVE], ctypes.c_void_p).value
     except (OSError, AttributeError):
         return None
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address or 0)
+    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(address or 0)
 
 
 def _quieten() -> None:

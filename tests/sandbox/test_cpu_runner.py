@@ -29,6 +29,8 @@ from assay.sandboxes.devices.interface import (
     RunnerLimits,
     Scalar,
 )
+from assay.sandboxes.devices.runner_program import LOOP_SOURCE
+from assay.sandboxes.devices.toll import Toll
 from assay.sandboxes.freezer import NotStopped, SignalFreezer
 from assay.sandboxes.jails import JailPool
 
@@ -70,7 +72,7 @@ def start(bench: Bench, device: CpuDevice) -> Iterator[Open]:
     started: list[CpuRunner] = []
 
     def open_runner(source: str, **limits: int) -> CpuRunner | Failure:
-        compiled = bench.c(source)
+        compiled = bench.c(source, glue=LOOP_SOURCE)
         assert compiled.artifact is not None, compiled.message
         artifact = Artifact(Form.SHARED_OBJECT, compiled.artifact.data)
         runner = device.open(artifact, BYTES, RunnerLimits(**limits))
@@ -153,7 +155,7 @@ def test_runners_stand_side_by_side(start: Open) -> None:
         ("raise(SIGSEGV);", FailureKind.DIED, "SIGSEGV"),
         ("*(volatile int*)8 = 1;", FailureKind.DIED, "SIGSEGV"),
         ("kill(getpid(), SIGKILL);", FailureKind.DIED, "SIGKILL"),
-        ("close(3);", FailureKind.DIED, "status"),
+        ("close(3);", FailureKind.DIED, "status 1"),
         ('write(3, "x", 1);', FailureKind.PROTOCOL, "no answer"),
         ('write(3, "dd", 2); pause();', FailureKind.PROTOCOL, "no answer"),
         ("signal(SIGTERM, SIG_IGN); for (;;) pause();", FailureKind.DEADLINE, "0.3 s"),
@@ -178,17 +180,34 @@ def test_a_runner_that_fails_says_how(start: Open, body: str, kind: FailureKind,
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (f"{HEAD}void other(void) {{}}", "could not be loaded"),
         (f"{HEAD}__attribute__((constructor)) void c(void) {{ _exit(3); }} void assay_call(void** x) {{}}", "status 3"),
     ],
 )
 def test_what_cannot_be_loaded_is_the_kernels_failure(start: Open, source: str, words: str) -> None:
-    """No entry, or a constructor that ends the process."""
+    """Here a constructor that ends the process."""
     failed = start(source)
 
     assert isinstance(failed, Failure)
     assert failed.kind is FailureKind.DIED
     assert words in failed.detail
+
+
+def test_what_is_no_shared_object_is_not_loaded(device: CpuDevice) -> None:
+    """That is the kernel's failure too."""
+    failed = device.open(Artifact(Form.SHARED_OBJECT, b"nothing"), BYTES, RunnerLimits())
+
+    assert failed == Failure(FailureKind.DIED, "the kernel could not be loaded")
+
+
+def test_the_time_of_an_empty_call_is_taken_off_and_no_more() -> None:
+    """By the least of all runners, so a slow one cannot make itself look fast; something is always left."""
+    toll = Toll()
+    toll.learn([Reply(50e-6, 20e-6)] * 11, is_cold=True)
+    toll.learn([Reply(1.0, 1.0)] * 11, is_cold=True)
+
+    assert toll.take_off(Reply(1050e-6, 1020e-6), is_cold=True) == Reply(pytest.approx(1e-3), pytest.approx(1e-3))
+    assert toll.take_off(Reply(40e-6, 10e-6), is_cold=True) == Reply(pytest.approx(2e-6), pytest.approx(0.5e-6))
+    assert toll.take_off(Reply(1e-3), is_cold=False) == Reply(1e-3)
 
 
 def test_bytes_that_nobody_asked_for_are_told(start: Open) -> None:
@@ -261,7 +280,7 @@ def test_nothing_is_left_of_a_runner(start: Open) -> None:
 
 def test_a_runner_that_was_not_closed_ends_with_its_attempt(bench: Bench, pool: JailPool) -> None:
     """The slot clears what is left, frozen or not."""
-    compiled = bench.c(DOUBLE)
+    compiled = bench.c(DOUBLE, glue=LOOP_SOURCE)
     assert compiled.artifact is not None
     with pool.slot() as slot:
         device = CpuDevice(slot)
@@ -312,7 +331,7 @@ with pool.slot() as slot:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_frozen_runners_end_with_their_worker(bench: Bench, tmp_path: Path, number: signal.Signals) -> None:
     """A worker that is killed leaves no frozen process behind."""
-    compiled = bench.c(DOUBLE)
+    compiled = bench.c(DOUBLE, glue=LOOP_SOURCE)
     assert compiled.artifact is not None
     (tmp_path / "kernel.so").write_bytes(compiled.artifact.data)
     worker = subprocess.Popen(

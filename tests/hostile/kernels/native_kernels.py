@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.sandboxes.devices.cpu import CpuDevice
-from assay.sandboxes.devices.cpu_runner import ENTRY
 from assay.sandboxes.devices.interface import Artifact, Form
+from assay.sandboxes.devices.runner_program import ENTRY, LOOP_SOURCE, SERVE
 from assay.sandboxes.interface import Slot
 from assay.verifiers.kernels.abi import trampoline
 from assay.verifiers.kernels.compile import Compiler, Job
@@ -76,10 +76,10 @@ class Workshop:
 
     def build(self, source: str, task: KernelTask, *flags: str) -> Kernel:
         """Compile a kernel for a task; a test's kernels compile and pass the gate."""
-        job = Job(Language.C, source, "native", flags, glue=trampoline(task.abi, ENTRY))
+        job = Job(Language.C, source, "native", flags, glue=trampoline(task.abi, ENTRY) + LOOP_SOURCE)
         compiled = self.compiler.compile(job, self.slot)
         assert compiled.artifact is not None, compiled.message
-        check_native(compiled.artifact.data, NativeRules((task.abi.entry, ENTRY)))
+        check_native(compiled.artifact.data, NativeRules((task.abi.entry, SERVE)))
         return Kernel(Artifact(Form.SHARED_OBJECT, compiled.artifact.data))
 
     def measure(self, source: str, task: KernelTask, *flags: str) -> Finding:

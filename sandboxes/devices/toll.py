@@ -1,0 +1,32 @@
+"""What every call of a runner takes, whatever its kernel does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from assay.sandboxes.devices.interface import Reply
+
+_LEFT = 0.05
+
+
+@dataclass
+class Toll:
+    """What an empty call takes, by the least of all runners of a device: none can raise it for itself.
+
+    Of each runner the quick ones count, so that no more is taken off than every call takes.
+    """
+
+    least: dict[bool, tuple[float, float]] = field(default_factory=dict)
+    """Wall and processor seconds, from cold caches (True) and from warm ones."""
+
+    def learn(self, replies: Sequence[Reply], *, is_cold: bool) -> None:
+        """Take in the empty calls of a runner."""
+        known = self.least.get(is_cold, (float("inf"), float("inf")))
+        columns = ([reply.wall_s for reply in replies], [reply.cpu_s or 0.0 for reply in replies])
+        quick = [sorted(column)[len(column) // 10] for column in columns]
+        self.least[is_cold] = (min(known[0], quick[0]), min(known[1], quick[1]))
+
+    def take_off(self, reply: Reply, *, is_cold: bool) -> Reply:
+        """Return what the kernel itself took; a small share is left in any case, so that no time is zero."""
+        wall_s, cpu_s = self.least.get(is_cold, (0.0, 0.0))
+        cpu = None if reply.cpu_s is None else max(reply.cpu_s - cpu_s, _LEFT * reply.cpu_s)
+        return replace(reply, wall_s=max(reply.wall_s - wall_s, _LEFT * reply.wall_s), cpu_s=cpu)
