@@ -33,8 +33,13 @@ class Inspected:
     max_abs_diff: float = 0.0
 
 
-def inspect(problem: Problem, frame: Frame, after: Bytes, *, baseline: float | None) -> Inspected:
-    """Check a copy of the frame in full: canaries, inputs, every element of the output."""
+def inspect(
+    problem: Problem, frame: Frame, after: Bytes, *, baseline: float | None = None, is_reference: bool = False
+) -> Inspected:
+    """Check a copy of the frame in full: canaries, inputs, every element of the output.
+
+    `baseline` is the reference's largest difference, for a tolerance by it.
+    """
     damage = find_damage(frame, after)
     if damage is not None:
         return _damaged(damage)
@@ -43,7 +48,7 @@ def inspect(problem: Problem, frame: Frame, after: Bytes, *, baseline: float | N
         problem.expected,
         output(frame, after, placed.param.name),
         placed.param.dtype,
-        problem.task.full_tolerance,
+        problem.task.reference_tolerance if is_reference else problem.task.full_tolerance,
         unwritten=unwritten(frame, after, placed.param.name),
         baseline=baseline,
     )
@@ -79,7 +84,7 @@ def spot_check(problem: Problem, frame: Frame, after: Bytes, rng: np.random.Gene
         allowed = ODD * math.sqrt(got.shape[1]) * usual
         if worst is not None and gemm_excess(operation, problem.values, got, signs) <= allowed:
             return Inspected(None, "", worst)
-    return inspect(problem, frame, after, baseline=None)
+    return inspect(problem, frame, after)
 
 
 def _sampled(problem: Problem, operation: Gemm, got: Values, rng: np.random.Generator) -> float | None:

@@ -55,7 +55,7 @@ def _check_reference(session: Session) -> None:
     for where, index, profile in _cases(session):
         problem = session.problem(where, index, profile)
         answered = session.ask_reference(party, problem, where, "reference")
-        found = inspect(problem, answered.frame, answered.after, baseline=float("inf"))
+        found = inspect(problem, answered.frame, answered.after, is_reference=True)
         if found.reason is not None:
             raise TaskFault(f"the reference is wrong on {profile} values: {found.message} ({where})")
         session.reference_diffs[index, profile] = found.max_abs_diff

@@ -1,10 +1,10 @@
 """The task of the verifier `kernel`: what to compute, at which shapes, how exactly, and how it is timed and paid."""
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, Self  # Any: documents before validation
+from typing import ClassVar, Literal, Self  # Any: documents before validation
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic.config import JsonDict
 
 from assay.schema import Wire
 from assay.verifiers.kernels.abi import Abi, Role, place
@@ -13,6 +13,7 @@ from assay.verifiers.kernels.generators import InputRange, ValueProfile
 from assay.verifiers.kernels.oracles import Operation
 from assay.verifiers.kernels.rewards import PROFILES, Formula, RewardRule
 from assay.verifiers.kernels.source_length import LengthUnit
+from assay.verifiers.kernels.time_budget import Timing
 from assay.verifiers.kernels.tolerance import Nonfinite, Tolerance, ToleranceMode
 from assay.verifiers.rules.rule import Factor, RuleTask
 
@@ -23,7 +24,9 @@ class Backend(StrEnum):
     """Where it is timed."""
 
     CPU = "cpu"
+    """One core of the machine's processor."""
     CUDA = "cuda"
+    """A CUDA device."""
 
 
 class Tier(StrEnum):
@@ -39,9 +42,13 @@ class Language(StrEnum):
     """What a source is written in."""
 
     C = "c"
+    """C, with the entry of the abi."""
     CUDA = "cuda_cpp"
+    """CUDA C++."""
     PTX = "ptx"
+    """CUDA's assembly."""
     TRITON = "triton"
+    """Triton's Python, compiled ahead of time."""
 
 
 class Step(Wire):
@@ -77,55 +84,6 @@ class Shape(Wire):
         if any(not 1 <= extent <= 2**31 for extent in axes.values()):
             raise ValueError("extents are from 1 to 2^31")
         return axes
-
-
-_TIMINGS: Mapping[str, Mapping[str, float | None]] = {
-    "quick": {"warm_up_s": 0.5, "time_s": 2.0, "first_look_s": 0.5},
-    "standard": {"warm_up_s": 2.0, "time_s": 10.0, "first_look_s": 0.5},
-    "paper": {"warm_up_s": 10.0, "time_s": 30.0, "first_look_s": None},
-}
-
-
-class Timing(Wire):
-    """How long and under which conditions is timed; a profile presets the times."""
-
-    profile: Literal["quick", "standard", "paper"] = "quick"
-    """0.5 + 2 s, 2 + 10 s, or the 10 + 30 s without early end of CUDA-L2 section 2.4."""
-    warm_up_s: float = Field(0.5, ge=0, le=120, allow_inf_nan=False)
-    """Seconds of alternating calls of both kernels before anything counts, per shape."""
-    time_s: float = Field(2.0, gt=0, le=600, allow_inf_nan=False)
-    """Seconds of timed calls of the reference, per shape; rounds are counted by it, not by the candidate."""
-    first_look_s: float | None = Field(0.5, gt=0, le=600, allow_inf_nan=False)
-    """After as much the interval is looked at for the first time, and may end it early; null: never early."""
-    min_rounds: int = Field(30, ge=6, le=100_000)
-    """Rounds at least, whatever the time."""
-    max_rounds: int = Field(20_000, ge=6, le=1_000_000)
-    """Rounds at most."""
-    precision: float = Field(0.02, gt=0, le=1)
-    """Half-width of the speed-up's interval, as a share, at which it is narrow enough to stop."""
-    gate_pairs: int = Field(30, ge=30, le=10_000)
-    """Pairs of the reference with itself by which the device is found quiet; up to eight times as many if need be."""
-    mode: Literal["offline", "server"] = "offline"
-    """Back to back, or with random gaps before the calls."""
-    qps: float | None = Field(None, gt=0, le=1e6, allow_inf_nan=False)
-    """Calls a second (`server`)."""
-    cache: Literal["cold", "warm"] = "cold"
-    """Whether caches are emptied before every call."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _lay_over_profile(cls, document: Any) -> Any:
-        if not isinstance(document, Mapping):
-            return document
-        return {**_TIMINGS.get(str(document.get("profile", "quick")), {}), **document}
-
-    @model_validator(mode="after")
-    def _agree(self) -> Self:
-        if (self.mode == "server") != (self.qps is not None):
-            raise ValueError("qps is for mode 'server', which needs it")
-        if self.min_rounds > self.max_rounds:
-            raise ValueError("min_rounds is more than max_rounds")
-        return self
 
 
 class Reference(Wire):
@@ -167,6 +125,29 @@ class Policy(Wire):
     """Seconds of one call; then its runner is killed."""
 
 
+_EXAMPLE: JsonDict = {
+    "id": "k",
+    "verifier": "kernel",
+    "abi": {
+        "entry": "reverse",
+        "params": [
+            {"name": "x", "role": "in", "dtype": "float32", "shape": ["m", "n"]},
+            {"name": "y", "role": "out", "dtype": "float32", "shape": ["n", "m"]},
+            {"name": "m", "role": "scalar", "dtype": "int64", "value": "m"},
+            {"name": "n", "role": "scalar", "dtype": "int64", "value": "n"},
+        ],
+    },
+    "operation": {"name": "transpose"},
+    "public_shapes": [{"axes": {"m": 512, "n": 512}}],
+    "hidden_shapes": [{"axes": {"m": 67, "n": 129}, "weight": 0}],
+    "reference": {
+        "language": "c",
+        "source": "#include <stdint.h>\nvoid reverse(const float *x, float *y, int64_t m, int64_t n) {\n"
+        "  for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) y[j * m + i] = x[i * n + j];\n}\n",
+    },
+}
+
+
 class KernelTask(RuleTask):
     """A compute kernel to be written: right first, then fast.
 
@@ -174,7 +155,7 @@ class KernelTask(RuleTask):
     on the same device: see `formula`. Sources: CUDA-L2 (arXiv 2512.02551); docs/kernels.md.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     PROFILES: ClassVar = PROFILES
 
     verifier: Literal["kernel"] = "kernel"
@@ -254,8 +235,15 @@ class KernelTask(RuleTask):
     @property
     def full_tolerance(self) -> Tolerance:
         """The tolerance with its mode set."""
-        if self.tolerance.mode is not None:
-            return self.tolerance
+        return self.tolerance if self.tolerance.mode is not None else self._usual_tolerance
+
+    @property
+    def reference_tolerance(self) -> Tolerance:
+        """The tolerance that the reference itself must keep: its error cannot be its own bound."""
+        return self._usual_tolerance if self.tolerance.mode is ToleranceMode.BASELINE else self.full_tolerance
+
+    @property
+    def _usual_tolerance(self) -> Tolerance:
         dtype = next(param.dtype for param in self.abi.params if param.name == self.operation.output)
         mode = ToleranceMode(self.operation.tolerance_mode) if dtype.is_float else ToleranceMode.EXACT
         return self.tolerance.model_copy(update={"mode": mode})

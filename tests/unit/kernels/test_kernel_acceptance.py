@@ -216,12 +216,12 @@ def test_12_not_quite_all_elements_is_rejected(others: float | None, reason: Rea
 def test_13_overwritten_inputs_are_rejected() -> None:
     """Zero inputs and a zero output agree; the reference works on its own copy, and the judge sees the change."""
 
-    def zero(call: Invocation) -> None:
+    def wipe(call: Invocation) -> None:
         for matrix in operands(call):
             matrix[:] = 0
 
-    assert "input modified" in refused(run(script(zero)), Reason.INPUT_MODIFIED)
-    assert earned(run(script(zero))).outcome is Outcome.VIOLATION
+    assert "input modified" in refused(run(script(wipe)), Reason.INPUT_MODIFIED)
+    assert earned(run(script(wipe))).outcome is Outcome.VIOLATION
 
 
 @pytest.mark.parametrize(("index", "place"), [(48, "after"), (-1, "before")])
@@ -396,12 +396,18 @@ def test_35_a_busy_device_is_inconclusive() -> None:
         run(script(), on=device(script(), noise=lognormal(1.0)))
 
 
-def test_a_wrong_reference_is_the_tasks_fault() -> None:
-    """Before any candidate is called."""
-    on = device(script(), script(lambda _: None))
+def zero(call: Invocation) -> None:
+    """A product of zeros."""
+    operands(call)[2][:] = 0
+
+
+@pytest.mark.parametrize("mode", [None, "baseline"])
+def test_a_wrong_reference_is_the_tasks_fault(mode: str | None) -> None:
+    """Before any candidate is called; its own error is no excuse, even where it bounds the candidate's."""
+    on = device(script(), script(zero))
 
     with pytest.raises(TaskFault, match="the reference is wrong"):
-        run(script(), on=on)
+        run(script(), gemm_task(tolerance={"mode": mode}), on)
 
     assert b"candidate" not in on.opened
     assert Clock.WALL in on.facts.clocks

@@ -15,6 +15,7 @@ from assay.verifiers.kernels.lint import lint
 from assay.verifiers.kernels.rewards import STREAM_RATIO, Formula, eq3, geometric, hides_stream_work, pay, terms
 from assay.verifiers.kernels.source_length import LengthUnit, length_of, normalised
 from assay.verifiers.kernels.speed import Speed
+from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.rules.rule import conclude
 
 SPEED = Speed(
@@ -224,3 +225,10 @@ def test_lint_finds_sums_beyond_exact_integers() -> None:
     assert any("exact integers of float16" in fault for fault in lint(half_task({"name": "reduction"}, "1")))
     assert not any("exact integers" in fault for fault in lint(half_task({"name": "reduction"}, "n")))
     assert ValueProfile.EXACT01 in gemm_task().checks
+
+
+def test_the_example_is_a_task_that_can_be_judged_by() -> None:
+    """What the schema shows is accepted, and lint finds nothing in it."""
+    (example,) = KernelTask.model_json_schema()["examples"]
+
+    assert lint(KernelTask.model_validate(example)) == ()
