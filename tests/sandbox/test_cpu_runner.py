@@ -15,6 +15,7 @@ from kernel_compiling import Bench, open_bench
 from process_trees import descendants
 
 from assay.errors import InfraFault
+from assay.sandboxes.devices.conformance import Kit, examine
 from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.devices.cpu_runner import CpuRunner
 from assay.sandboxes.devices.interface import (
@@ -119,6 +120,22 @@ def test_a_kernel_reads_and_writes_the_segment(start: Open) -> None:
         assert reply.cpu_s > 0
         assert reply.idle_cpu_s is not None
         assert reply.idle_cpu_s < 1e-3
+
+
+def test_the_processor_keeps_the_contract_of_devices(bench: Bench, device: CpuDevice) -> None:
+    """As the scripted device does: calls, separation, deadlines, deaths, what cannot be loaded, and the clock."""
+    bodies = {
+        "honest": "memcpy(x[1], x[0], N);",
+        "endless": "(void)x; for (volatile long i = 0;; i++) {}",
+        "dying": "(void)x; _exit(1);",
+    }
+    kernels = {}
+    for name, body in bodies.items():
+        compiled = bench.c(f"{HEAD}void assay_call(void** x) {{ {body} }}", glue=LOOP_SOURCE)
+        assert compiled.artifact is not None, compiled.message
+        kernels[name] = Artifact(Form.SHARED_OBJECT, compiled.artifact.data)
+
+    assert examine(device, Kit(**kernels, broken=Artifact(Form.SHARED_OBJECT, b"nothing"))) == ()
 
 
 def test_nothing_happens_between_calls(start: Open, device: CpuDevice) -> None:
