@@ -39,7 +39,8 @@ class Form(StrEnum):
     """What a compiled kernel is."""
 
     SHARED_OBJECT = "shared_object"
-    """Native code with one entry `void entry(void **arguments)`: each a buffer's address or that of a scalar."""
+    """Native code with one entry `void assay_call(void **arguments)`, each a buffer's address or that of a scalar, and
+    with the loop of its runner linked to it (`sandboxes.devices.runner_program`)."""
     CUBIN = "cubin"
     """Device code; the launches name its kernels."""
     SCRIPT = "script"
