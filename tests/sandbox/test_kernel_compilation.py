@@ -316,3 +316,32 @@ def test_a_toolkit_is_found_where_the_setting_says(tmp_path: Path) -> None:
 
     assert found.nvcc == "Cuda compilation tools, release 9.9"
     assert found.cuda_root == str(tmp_path / "toolkit-9.9")
+
+
+WAVES = 'extern "C" __global__ void waves(const double* x, double* y) { y[0] = sin(x[0]) + tan(x[1]) + sinf(x[2]); }\n'
+WAVE_RULES = DeviceRules(("waves",), "sm_90")
+
+
+def test_28_tables_of_the_mathematics_library_are_no_state(cuda: Bench) -> None:
+    """Double sines read tables in memory that could be written: those very bytes are let through."""
+    compiled = cuda.cuda(WAVES)
+
+    assert compiled.artifact is not None, compiled.message
+    assert check_cubin(compiled.artifact.data, WAVE_RULES).global_bytes == 0
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        'extern "C" __device__ unsigned long long __cudart_i2opi_d[18] = {1, 2, 3};',  # the name, other bytes
+        "__device__ int kept = 1;",  # beside the tables
+    ],
+)
+def test_28_what_only_resembles_those_tables_is_state(cuda: Bench, state: str) -> None:
+    """Neither their name nor their company makes a variable one of them."""
+    name = "kept" if "kept" in state else "__cudart_i2opi_d[2]"
+    compiled = cuda.cuda(state + WAVES.replace("y[0] =", f"{name} += 1; y[0] = {name} +"))
+
+    assert compiled.artifact is not None, compiled.message
+    with pytest.raises(GateRefused, match=r"\.nv\.global\.init"):
+        check_cubin(compiled.artifact.data, WAVE_RULES)

@@ -69,6 +69,8 @@ class Symbol:
     binding: int
     other: int
     section: int
+    value: int
+    """Its distance from the section's start, in files that are not loaded by segments."""
     size: int
 
 
@@ -139,8 +141,8 @@ def read_symbols(table: bytes, strings: bytes) -> tuple[Symbol, ...]:
     if left or count > _MOST_SYMBOLS:
         raise BadElf(f"its symbol table has {len(table)} bytes")
     return tuple(
-        Symbol(text_at(strings, name), info & 15, info >> 4, other, section, size)
-        for name, info, other, section, _, size in _SYMBOL.iter_unpack(table)
+        Symbol(text_at(strings, name), info & 15, info >> 4, other, section, value, size)
+        for name, info, other, section, value, size in _SYMBOL.iter_unpack(table)
     )
 
 
