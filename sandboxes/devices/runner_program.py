@@ -3,13 +3,20 @@
 Nothing in here is trusted once the object is loaded: its code runs in this process. What it needs for a call lies ready
 in shared memory before it is told to start, so there is nothing to do but the call itself. That is left to a loop in C,
 which is linked to every kernel: from cold caches an interpreter would take longer than many kernels.
+
+Before the object is loaded, its constructors included, the process gives up every file but the object itself where the
+kernel has Landlock (Linux 5.13): neither this package, with its references, nor a compiler can be opened or run. Where
+there is none, the jail's own files can be read, as by all attempts.
 """
 
+import contextlib
 import ctypes
 import gc
 import os
 
 import msgpack
+
+from assay.sandboxes import landlock, syscalls
 
 HELLO, LOAD, READY, GO, IDLE, DONE = b"h", b"o", b"r", b"g", b"i", b"d"
 """What is said, one byte each: it is here; load; loaded; call; answer without a call; it is done."""
@@ -33,9 +40,17 @@ int {SERVE}(int channel, void **arguments) {{
 """
 """C of ours, to be compiled apart and linked to every kernel, beside what defines `assay_call`."""
 _FILE = "kernel.so"
+_LIBRARIES = ("libm.so.6", "libgcc_s.so.1")
 _READ_WRITE = 1 | 2
 _SHARED, _FIXED_NOREPLACE, _POPULATE = 0x01, 0x100000, 0x8000
 _FAILED = ctypes.c_void_p(-1).value
+
+
+def warm() -> None:
+    """Load what kernels may be linked with: later it could not be opened."""
+    for name in _LIBRARIES:
+        with contextlib.suppress(OSError):  # what is not here cannot be linked either
+            ctypes.CDLL(name, os.RTLD_NOW)
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
@@ -61,11 +76,20 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
 def _load(artifact: bytes) -> "ctypes._FuncPointer | None":
     with open(_FILE, "wb") as file:
         file.write(artifact)
+    _give_up_files()
     try:
         address = ctypes.cast(ctypes.CDLL(os.path.abspath(_FILE), os.RTLD_NOW)[SERVE], ctypes.c_void_p).value
     except (OSError, AttributeError):
         return None
     return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(address or 0)
+
+
+def _give_up_files() -> None:
+    """From here on only the object can be opened."""
+    version = syscalls.landlock_version()
+    if version:
+        rights = landlock.Right.READ_FILE | landlock.Right.EXECUTE
+        landlock.confine(version, [landlock.Rule(os.path.abspath(_FILE), rights)])
 
 
 def _quieten() -> None:
