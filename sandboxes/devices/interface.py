@@ -122,6 +122,8 @@ class Reply:
     """Processor time between the answer and the moment when the runner was frozen."""
     idle_cpu_s: float | None = None
     """Processor time between the freeze after the previous call and this call's token; staging is not in it."""
+    empty_s: float | None = None
+    """What a call that calls nothing takes on the wall, where that was taken off."""
 
 
 class FailureKind(StrEnum):

@@ -101,6 +101,8 @@ class ScriptedDevice:
     """Wall time that a call waits for the processor, seconds."""
     effects: tuple[float, ...] = ()
     """Factors of the calls since `settle`, by place; 1 beyond."""
+    empty_s: float | None = None
+    """What replies say was taken off for an empty call."""
     is_freezing: bool = True
     """Whether runners use no processor between calls."""
     tells_cpu: bool = True
@@ -201,7 +203,7 @@ class ScriptedRunner:
         device.calls.append(Called(self._name, device.settled, started_s, device.clock_s))
         if not device.tells_cpu:
             return Reply(wall_s, device_s=used_s)
-        return Reply(wall_s, used_s, used_s, script.late_s, idle_s)
+        return Reply(wall_s, used_s, used_s, script.late_s, idle_s, device.empty_s)
 
     def collect(self) -> Failure | None:
         """Nothing to bring back."""

@@ -26,7 +26,11 @@ class Toll:
         self.least[is_cold] = (min(known[0], quick[0]), min(known[1], quick[1]))
 
     def take_off(self, reply: Reply, *, is_cold: bool) -> Reply:
-        """Return what the kernel itself took; a small share is left in any case, so that no time is zero."""
+        """Return what the kernel itself took, never below a small share of an empty call: no time is zero."""
         wall_s, cpu_s = self.least.get(is_cold, (0.0, 0.0))
-        cpu = None if reply.cpu_s is None else max(reply.cpu_s - cpu_s, _LEFT * reply.cpu_s)
-        return replace(reply, wall_s=max(reply.wall_s - wall_s, _LEFT * reply.wall_s), cpu_s=cpu)
+        cpu = None if reply.cpu_s is None else _without(reply.cpu_s, cpu_s)
+        return replace(reply, wall_s=_without(reply.wall_s, wall_s), cpu_s=cpu, empty_s=wall_s)
+
+
+def _without(seconds: float, toll_s: float) -> float:
+    return max(seconds - toll_s, _LEFT * max(seconds, toll_s))

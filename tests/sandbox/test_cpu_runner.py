@@ -15,6 +15,7 @@ from kernel_compiling import Bench, open_bench
 from process_trees import descendants
 
 from assay.errors import InfraFault
+from assay.sandboxes import syscalls
 from assay.sandboxes.devices.conformance import Kit, examine
 from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.devices.cpu_runner import CpuRunner
@@ -34,6 +35,7 @@ from assay.sandboxes.devices.runner_program import LOOP_SOURCE
 from assay.sandboxes.devices.toll import Toll
 from assay.sandboxes.freezer import NotStopped, SignalFreezer
 from assay.sandboxes.jails import JailPool
+from assay.verifiers.kernels import rewards
 
 pytestmark = pytest.mark.jail
 BYTES = 2**20
@@ -222,9 +224,13 @@ def test_the_time_of_an_empty_call_is_taken_off_and_no_more() -> None:
     toll.learn([Reply(50e-6, 20e-6)] * 11, is_cold=True)
     toll.learn([Reply(1.0, 1.0)] * 11, is_cold=True)
 
-    assert toll.take_off(Reply(1050e-6, 1020e-6), is_cold=True) == Reply(pytest.approx(1e-3), pytest.approx(1e-3))
-    assert toll.take_off(Reply(40e-6, 10e-6), is_cold=True) == Reply(pytest.approx(2e-6), pytest.approx(0.5e-6))
-    assert toll.take_off(Reply(1e-3), is_cold=False) == Reply(1e-3)
+    assert toll.take_off(Reply(1050e-6, 1020e-6), is_cold=True) == Reply(
+        pytest.approx(1e-3), pytest.approx(1e-3), empty_s=50e-6
+    )
+    assert toll.take_off(Reply(40e-6, 0.0), is_cold=True) == Reply(
+        pytest.approx(2.5e-6), pytest.approx(1e-6), empty_s=50e-6
+    )
+    assert toll.take_off(Reply(1e-3), is_cold=False) == Reply(1e-3, empty_s=0.0)
 
 
 def test_bytes_that_nobody_asked_for_are_told(start: Open) -> None:
@@ -249,6 +255,26 @@ def test_what_a_kernel_prints_stops_nothing(start: Open) -> None:
     )
 
     assert isinstance(call(runner), Reply)
+
+
+@pytest.mark.skipif(not syscalls.landlock_version(), reason="no Landlock: the jail's own files stay readable")
+def test_a_kernel_opens_no_file(start: Open) -> None:
+    """Neither the package, with its references, nor a compiler, nor anything new: in its constructor or in a call."""
+    paths = ", ".join(f'"{path}"' for path in (rewards.__file__, sys.executable, "/usr/bin/gcc", "/proc/self/maps"))
+    runner = started(
+        start(
+            f"{HEAD}#include <fcntl.h>\nstatic long opened; static const char* paths[] = {{{paths}}};\n"
+            "static void look(void) { for (unsigned i = 0; i < sizeof paths / sizeof *paths; i++)\n"
+            "if (open(paths[i], O_RDONLY) >= 0) opened |= 1 << i;\n"
+            'if (open("/tmp/new", O_CREAT | O_RDWR, 0600) >= 0) opened |= 64; }\n'
+            "__attribute__((constructor)) static void first(void) { look(); }\n"
+            'void assay_call(void** x) { look(); execl("/usr/bin/gcc", "gcc", (char*)0); *(long*)x[1] = opened; }'
+        )
+    )
+
+    assert isinstance(call(runner), Reply)
+
+    assert int(np.frombuffer(runner.segment, np.int64)[HALF // 8]) == 0
 
 
 @pytest.mark.parametrize("act", ["fork()", "pthread_create(&t, 0, run, 0) == 0 ? 1 : -1"])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.errors import Inconclusive
+from assay.errors import Inconclusive, TaskFault
 from assay.sandboxes.devices.interface import Clock, Reply
 from assay.verifiers.kernels.findings import Phase, Where
 from assay.verifiers.kernels.generators import ValueProfile
@@ -17,6 +17,8 @@ from assay.verifiers.kernels.task import Shape
 
 GATE_EFFORTS = (1, 2, 4, 8)
 """Times the task's pairs after which the device is found quiet; after the last it is not."""
+LEAST_OVER_EMPTY = 2.0
+"""The reference must take this many times what an empty call takes: below, what is taken off decides the ratio."""
 
 Replies = tuple[list[Reply], list[Reply]]
 
@@ -33,7 +35,10 @@ class Quiet:
 
 
 def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Shape) -> Quiet:
-    """Time the reference against itself until a clock is steady enough. Raises Inconclusive if none is."""
+    """Time the reference against itself until a clock is steady enough.
+
+    Raises Inconclusive if none is, and TaskFault if the reference hardly takes longer than a call that does nothing.
+    """
     facts, rng = session.device.facts, session.stream("gate", index)
     replies: Replies = ([], [])
     found: Gate | None = None
@@ -41,6 +46,7 @@ def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Sh
         _time_pairs(
             session, pair, Where(Phase.GATE, shape.axes, index), replies, effort * session.task.timing.gate_pairs
         )
+        _refuse_short(shape, replies[0] + replies[1])
         for clock in facts.clocks:
             ours, theirs = (clocked(column, clock) for column in replies)
             opened = gate(ours, theirs, facts.noise_limit, rng)
@@ -49,6 +55,16 @@ def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Sh
                 return Quiet(index, shape, clock, usual_s, replies[0] + replies[1])
             found = found or opened
     raise Inconclusive(f"the device is not quiet at {shape.axes}: {found}, limit {facts.noise_limit:.1%}")
+
+
+def _refuse_short(shape: Shape, replies: Sequence[Reply]) -> None:
+    empty_s = float(np.median([reply.empty_s or 0.0 for reply in replies]))
+    usual_s = float(np.median([reply.wall_s for reply in replies]))
+    if usual_s < LEAST_OVER_EMPTY * empty_s:
+        raise TaskFault(
+            f"too short to be timed at {shape.axes}: the reference takes {usual_s * 1e6:.0f} us, and a call that does "
+            f"nothing {empty_s * 1e6:.0f} us; make the shape larger, or give it weight 0"
+        )
 
 
 def _time_pairs(session: Session, pair: tuple[Party, Party], at: Where, replies: Replies, count: int) -> None:
