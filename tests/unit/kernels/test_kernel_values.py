@@ -232,6 +232,13 @@ def test_shares_need_a_cap() -> None:
         Tolerance(matched_ratio=0.99)
 
 
+def test_an_honest_value_may_be_the_one_that_was_there() -> None:
+    """Half types have few values: one that is right within the tolerance is no trace of a missing write."""
+    found = compared([1.0, 2.0, 3.0], [1.00005, 2.0, 3.0], unwritten=[True, False, False])
+
+    assert found.fault is None
+
+
 def test_what_was_never_written_is_said_first() -> None:
     """Only where it is wrong: a right value that was there before is right."""
     found = compared([1.0, 2.0, 3.0], [np.nan, 2.0, 4.0], unwritten=[True, True, False])
