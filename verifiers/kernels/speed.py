@@ -69,7 +69,8 @@ class Speed:
     twin_bias: float
     """Median log ratio of reference and twin: 0 on a quiet device."""
     is_significant: bool
-    """Whether both intervals exclude 1 by more than noise floor and twin bias together."""
+    """Whether both intervals exclude 1 by more than noise floor and twin bias together, and by what the gate lets pass:
+    two runners of one kernel may differ by as much for good, by where their memory lies."""
     position_effects: tuple[float, float, float]
     """How much longer a call takes in each place of a round than in the first; 0 for the first."""
     cuda_l2_eq2: float
@@ -162,12 +163,16 @@ def ratio_of_mean_times(reference: Floats, candidate: Floats) -> float:
     return float(np.mean(reference) / np.mean(candidate)) - 1.0
 
 
-def summarise(times: Times, rng: np.random.Generator, *, alpha: float) -> Speed:
-    """Return what the rounds say. `alpha` is what the looks so far leave to this one; see `schedule.spent`."""
+def summarise(times: Times, rng: np.random.Generator, *, alpha: float, least: float = 0.0) -> Speed:
+    """Return what the rounds say. `alpha` is what the looks so far leave to this one; see `schedule.spent`.
+
+    `least` is the log ratio by which runners of one kernel may differ.
+    """
     ratios = log_ratios(times.reference, times.candidate)
     twins = log_ratios(times.reference, times.twin)
     boot, safe = bootstrap_interval(ratios, rng), exact_interval(ratios, alpha)
     floor, bias = bootstrap_interval(twins, rng).half_width, float(np.median(twins))
+    margin = max(least, floor + abs(bias))
     return Speed(
         rounds=ratios.size,
         speedup=math.exp(float(np.median(ratios))),
@@ -177,7 +182,7 @@ def summarise(times: Times, rng: np.random.Generator, *, alpha: float) -> Speed:
         safe_high=_exp(safe.high),
         noise_floor=floor,
         twin_bias=bias,
-        is_significant=boot.excludes(floor + abs(bias)) and safe.excludes(floor + abs(bias)),
+        is_significant=boot.excludes(margin) and safe.excludes(margin),
         position_effects=position_effects(times),
         cuda_l2_eq2=mean_of_ratios(times.reference, times.candidate),
         cuda_l2_code=ratio_of_mean_throughputs(times.reference, times.candidate),

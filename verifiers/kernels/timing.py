@@ -171,11 +171,11 @@ class _ShapeTimer:
         if not np.all(times.candidate > 0):
             return None, False
         rng = self._session.stream("bootstrap", self._quiet.index, look)
-        speed = summarise(times, rng, alpha=spent(look))
+        speed = summarise(times, rng, alpha=spent(look), least=self._session.device.facts.noise_limit)
         return speed, speed.candidate_s >= self._floor_s
 
     def _is_decided(self, speed: Speed) -> bool:
-        floor = speed.noise_floor + abs(speed.twin_bias)
+        floor = max(self._session.device.facts.noise_limit, speed.noise_floor + abs(speed.twin_bias))
         return is_decided(speed.safe_interval, floor, self._timing.precision)
 
     def _is_out_of_time(self) -> bool:
