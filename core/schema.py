@@ -83,6 +83,10 @@ class TaskBase(Wire):
         """Whether judging it starts processes, which `limits` bound."""
         return True
 
+    def is_timed(self) -> bool:
+        """Whether its verdict hangs on measured times: equal work is then measured again, never remembered."""
+        return False
+
     def content_hash(self) -> str:
         """Name this task's content; `id` and `metadata` do not take part."""
         return self._content_hash

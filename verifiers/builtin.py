@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from assay.verifiers.composite.verifier import CompositeVerifier
 from assay.verifiers.interface import Verifier
+from assay.verifiers.kernels.verifier import KernelVerifier
 from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
@@ -58,7 +59,14 @@ _RULES: tuple[Rule, ...] = (
 def default_registry() -> Registry:
     """Return a registry of all built-in verifiers; whoever assembles a process calls it once."""
     return with_composite(
-        [PythonVerifier(), RunVerifier(), MathVerifier(), ReasoningGymVerifier(), *map(RuleVerifier, _RULES)]
+        [
+            PythonVerifier(),
+            RunVerifier(),
+            MathVerifier(),
+            KernelVerifier(),
+            ReasoningGymVerifier(),
+            *map(RuleVerifier, _RULES),
+        ]
     )
 
 

@@ -138,6 +138,10 @@ class CompositeTask(ProfiledTask):
         """Whether any part does."""
         return any(part.first_task.runs_something() for part in self._parts)
 
+    def is_timed(self) -> bool:
+        """Whether any part is."""
+        return any(part.first_task.is_timed() for part in self._parts)
+
     @cached_property
     def _content_hash(self) -> str:
         """Hash what the parts' tasks mean, not how they are written."""

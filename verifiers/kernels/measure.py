@@ -29,7 +29,7 @@ def measure(trial: Trial, device: Device) -> Finding:
     with ExitStack() as stack:
         session = Session(trial, device, device.now_s(), stack)
         try:
-            _check_reference(session)
+            check_reference(session)
             _check_candidate(session)
             shapes = time_shapes(session)
         except Refusal as refusal:
@@ -46,7 +46,7 @@ def _cases(session: Session) -> Iterator[tuple[Where, int, ValueProfile]]:
             yield Where(Phase.CORRECTNESS, shape.axes, number), index, profile
 
 
-def _check_reference(session: Session) -> None:
+def check_reference(session: Session) -> None:
     """Find the reference's differences, once a task. Raises TaskFault if it is wrong."""
     if session.trial.known_diffs is not None:
         session.reference_diffs = dict(session.trial.known_diffs)

@@ -1,7 +1,8 @@
 """The task of the verifier `kernel`: what to compute, at which shapes, how exactly, and how it is timed and paid."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import ClassVar, Literal, Self  # Any: documents before validation
+from typing import Any, ClassVar, Literal, Self  # Any: documents before validation
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 from pydantic.config import JsonDict
@@ -11,6 +12,7 @@ from assay.verifiers.kernels.abi import Abi, Role, place
 from assay.verifiers.kernels.expressions import ExpressionText
 from assay.verifiers.kernels.generators import InputRange, ValueProfile
 from assay.verifiers.kernels.oracles import Operation
+from assay.verifiers.kernels.ready import ready
 from assay.verifiers.kernels.rewards import PROFILES, Formula, RewardRule
 from assay.verifiers.kernels.source_length import LengthUnit
 from assay.verifiers.kernels.time_budget import Timing
@@ -145,6 +147,7 @@ _EXAMPLE: JsonDict = {
         "source": "#include <stdint.h>\nvoid reverse(const float *x, float *y, int64_t m, int64_t n) {\n"
         "  for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) y[j * m + i] = x[i * n + j];\n}\n",
     },
+    "pass_threshold": 1.0,
 }
 
 
@@ -159,6 +162,8 @@ class KernelTask(RuleTask):
     PROFILES: ClassVar = PROFILES
 
     verifier: Literal["kernel"] = "kernel"
+    kernel: str | None = None
+    """A ready task, by operation and type (`gemm/float32`); fields that the task gives itself go before its."""
     backend: Backend = Backend.CPU
     """Where it is timed."""
     tier: Tier = Tier.NATIVE
@@ -192,6 +197,8 @@ class KernelTask(RuleTask):
     """What its time is compared with."""
     plan: tuple[Step, ...] | None = None
     """Launches of completions that bring no plan (`device_only`)."""
+    arch: str | None = Field(None, max_length=32)
+    """What is compiled for; default: this machine's own processor, or `sm_90`."""
     work: Work = Work()
     """The least that it takes."""
     policy: Policy = Policy()
@@ -211,8 +218,19 @@ class KernelTask(RuleTask):
     minimum: Factor = 0.0
     """The reward of a wrong result, and the least of a right one."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _lay_over_ready(cls, document: Any) -> Any:
+        if not isinstance(document, Mapping) or not isinstance(document.get("kernel"), str):
+            return document  # what is no name is refused as every wrong type is
+        return {**ready(document["kernel"], str(document.get("backend", Backend.CPU))), **document}
+
     def runs_something(self) -> bool:
         """Compilers and runners."""
+        return True
+
+    def is_timed(self) -> bool:
+        """Always."""
         return True
 
     @property
@@ -266,6 +284,12 @@ class KernelTask(RuleTask):
             raise ValueError("special values need tolerance.nonfinite 'match_oracle'")
         if self.backend is Backend.CPU and (self.tier, self.language) != (Tier.NATIVE, Language.C):
             raise ValueError("the CPU runs native kernels in C")
+        if self.backend is Backend.CUDA and (self.tier, self.language) != (Tier.DEVICE_ONLY, Language.CUDA):
+            raise ValueError("CUDA devices run device-only kernels in cuda_cpp")
+        if self.reference.language is not self.language:
+            raise ValueError(f"the reference is in {self.reference.language}, the task in {self.language}")
+        if self.tier is Tier.DEVICE_ONLY and not (self.reference.plan and self.plan):
+            raise ValueError("device-only kernels need launches: give the task and its reference a plan")
         return self
 
 

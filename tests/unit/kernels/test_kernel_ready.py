@@ -1,0 +1,70 @@
+"""Ready tasks: each can be judged by, by name or written out, on a processor and on a device."""
+
+from typing import Any
+
+import pytest
+
+from assay.errors import InvalidRequest
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.kernels.lint import lint
+from assay.verifiers.kernels.ready import NAMES, ready
+from assay.verifiers.kernels.task import KernelTask, Language, Tier
+
+
+def by_name(name: str, **fields: Any) -> KernelTask:
+    """The ready task, with fields of its own."""
+    return KernelTask.model_validate({"id": "k", "verifier": "kernel", "kernel": name, **fields})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_wrong_with_a_ready_task(name: str) -> None:
+    """No lazy kernel passes, and its hidden sizes hold what tiles do not fit."""
+    task = by_name(name)
+
+    assert lint(task) == ()
+    assert sum(shape.weight > 0 for shape in task.public_shapes) == 1
+    assert sum(shape.weight > 0 for shape in task.hidden_shapes) == 1
+    extents = {extent for shape in task.hidden_shapes for extent in shape.axes.values()}
+    assert 1 in extents
+    assert any(extent % 2 for extent in extents if extent > 64)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_stands_for_the_task_written_out(name: str, backend: str) -> None:
+    """Field by field, so that one may be copied and changed."""
+    written = KernelTask.model_validate({"id": "k", "verifier": "kernel", "backend": backend, **ready(name, backend)})
+
+    named = by_name(name, backend=backend)
+
+    assert named.model_dump(exclude={"kernel"}) == written.model_dump(exclude={"kernel"})
+    assert (named.tier is Tier.DEVICE_ONLY) == (named.language is Language.CUDA) == (backend == "cuda")
+
+
+def test_fields_of_the_task_go_first() -> None:
+    """A ready task with other sizes."""
+    task = by_name("axpy/float32", public_shapes=[{"axes": {"n": 1000}}])
+
+    assert [shape.axes["n"] for shape in task.public_shapes] == [1000]
+    assert len(task.hidden_shapes) == 4
+
+
+def test_an_unknown_name_is_refused_with_those_there_are() -> None:
+    """At its place in the task."""
+    with pytest.raises(InvalidRequest, match="gemm/float16"):
+        default_registry().parse_task({"id": "k", "verifier": "kernel", "kernel": "gemm/float8"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"backend": "cuda", "tier": "native"}, "device-only kernels in cuda_cpp"),
+        ({"backend": "cuda", "language": "triton"}, "device-only kernels in cuda_cpp"),
+        ({"backend": "cuda", "plan": None}, "give the task and its reference a plan"),
+        ({"language": "cuda_cpp"}, "native kernels in C"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(fields: dict[str, Any], words: str) -> None:
+    """Before anything is judged."""
+    with pytest.raises(ValueError, match=words):
+        by_name("gemm/float32", **fields)

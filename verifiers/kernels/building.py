@@ -1,0 +1,90 @@
+"""From source to a kernel that may be run: compiled in a jail, and past the gate of its kind."""
+
+from dataclasses import dataclass, field
+
+from assay.errors import TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.devices.interface import Artifact, Form
+from assay.sandboxes.devices.runner_program import ENTRY, LOOP_SOURCE, SERVE
+from assay.sandboxes.interface import Slot
+from assay.schema import Usage
+from assay.verifiers.kernels.abi import trampoline
+from assay.verifiers.kernels.answers import Offered
+from assay.verifiers.kernels.compile import CompileLimits, Compiler, Job
+from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
+from assay.verifiers.kernels.gate import GateRefused
+from assay.verifiers.kernels.native_gate import NativeRules, check_native
+from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.toolchain import NATIVE, Language
+
+CPU_S_PER_WALL_S = 2.0
+"""Processor seconds of a compiler, which starts several programs, by its wall seconds."""
+USUAL_GPU = "sm_90"
+"""What CUDA is compiled for unless the task says otherwise."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel, or why there is none."""
+
+    kernel: Kernel | None
+    outcome: Outcome | None = None
+    message: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds kernels of tasks. Thread-safe."""
+
+    compiler: Compiler = field(default_factory=Compiler)
+
+    def build(self, task: KernelTask, offered: Offered, slot: Slot) -> Built:
+        """Compile what was offered. Raises InfraFault and Inconclusive."""
+        compiled = self.compiler.compile(_job(task, offered), slot)
+        if compiled.artifact is None:
+            return Built(None, compiled.outcome, compiled.message, compiled.usage)
+        data = compiled.artifact.data
+        try:
+            form = self._check(task, offered, data, slot)
+        except GateRefused as refused:
+            return Built(None, refused.outcome, str(refused), compiled.usage)
+        return Built(Kernel(Artifact(form, data), offered.plan), usage=compiled.usage)
+
+    def reference(self, task: KernelTask, slot: Slot) -> Kernel:
+        """Build the task's reference. Raises TaskFault if it cannot be."""
+        built = self.build(task, Offered(task.reference.source, task.reference.plan), slot)
+        if built.kernel is None:
+            raise TaskFault(f"the reference cannot be built: {built.outcome}: {built.message[:2000]}")
+        return built.kernel
+
+    def versions(self, task: KernelTask, slot: Slot) -> dict[str, str]:
+        """Return the compiler that is used."""
+        toolchain = self.compiler.toolchain(slot)
+        return {"gcc": toolchain.gcc} if task.language.value == Language.C else {"nvcc": toolchain.nvcc}
+
+    def _check(self, task: KernelTask, offered: Offered, data: bytes, slot: Slot) -> Form:
+        if offered.plan is None:
+            machine = self.compiler.toolchain(slot).processor.partition("-")[0]
+            check_native(data, NativeRules((task.abi.entry, SERVE), machine))
+            return Form.SHARED_OBJECT
+        entries = {step.kernel for step in offered.plan}
+        check_cubin(data, DeviceRules(entries, _arch(task), writable_globals=task.policy.allows_writable_globals))
+        return Form.CUBIN
+
+
+def _arch(task: KernelTask) -> str:
+    return task.arch or (NATIVE if task.language.value == Language.C else USUAL_GPU)
+
+
+def _job(task: KernelTask, offered: Offered) -> Job:
+    policy = task.policy
+    limits = CompileLimits(
+        wall_s=policy.compile_s,
+        cpu_s=policy.compile_s * CPU_S_PER_WALL_S,
+        memory_mb=policy.compile_mb,
+        source_bytes=policy.most_source_bytes,
+    )
+    glue = trampoline(task.abi, ENTRY) + LOOP_SOURCE if offered.plan is None else ""
+    return Job(Language(task.language.value), offered.source, _arch(task), limits=limits, glue=glue)
