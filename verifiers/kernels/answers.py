@@ -101,9 +101,10 @@ def _check_plan(task: KernelTask, steps: tuple[Step, ...]) -> None:
     if not 0 < len(steps) <= _MOST_STEPS:
         raise PlanRefused(f"the launch plan has {len(steps)} steps: from 1 to {_MOST_STEPS} are taken")
     known = {param.name for param in task.abi.params}
+    axes = frozenset(task.shapes[0].axes).intersection(*(shape.axes for shape in task.shapes))
     for step in steps:
         if strange := sorted(set(step.arguments or ()) - known):
             raise PlanRefused(f"the launch plan passes {strange[0][:80]!r}, which is no parameter of the task")
         used = {name for text in (*step.blocks, *step.threads, step.shared_bytes) for name in names(parse(text))}
-        if strange := sorted(used - set.intersection(*(set(shape.axes) for shape in task.shapes))):
+        if strange := sorted(used - axes):
             raise PlanRefused(f"the launch plan reads {strange[0][:80]!r}, which is no axis of the task")
