@@ -154,7 +154,7 @@ _EXAMPLE: JsonDict = {
 class KernelTask(RuleTask):
     """A compute kernel to be written: right first, then fast.
 
-    Nothing is paid for a wrong result. A right one earns by its speed against the task's reference, measured in pairs
+    The reward of a wrong result is `minimum`. A right one earns by its speed against the reference, measured in pairs
     on the same device: see `formula`. Sources: CUDA-L2 (arXiv 2512.02551); docs/kernels.md.
     """
 

@@ -87,6 +87,7 @@ def profiled(example: Mapping[str, Any], profile: str, model: type[TaskBase]) ->
     needed |= {"length": 50} if preset.get("unit") == "tokens" else {}
     needed |= {"tags": ["think", "answer"]} if "layout" in preset else {}
     needed |= {"token_ids": [1, 2, 1, 2, 1]} if (example["verifier"], profile) == ("repetition", "trl/code") else {}
+    needed |= {"alpha": 1.0, "beta": 0.001} if preset.get("formula") == "cuda_l2_eq3" else {}
     kept = {key: value for key, value in example.items() if key not in preset}
     if example["verifier"] == "composite":
         kept = {"id": "c", "verifier": "composite"}
