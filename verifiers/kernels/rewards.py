@@ -45,7 +45,7 @@ PROFILES = (
         "ratio of mean throughputs; there the result less 1 is reported, and nothing is trained by it",
     ),
     Profile(
-        "kernel/robust", {"formula": "robust"}, "own",
+        "kernel-robust/hardened", {"formula": "robust"}, "own",
         "median of log ratios, geometric over shapes: unbiased by noise",
     ),
     Profile(
