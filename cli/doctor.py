@@ -17,6 +17,8 @@ from assay.sandboxes.probe import Finding, probe
 from assay.sandboxes.warm import ENVIRONMENT
 from assay.schema import Limits
 from assay.settings import Settings, cuda_root, jail_tuning
+from assay.verifiers.optimisation.libraries import OPTIONAL, found_here
+from assay.verifiers.plugins import Plugin
 from assay.verifiers.requirements import missing_modules
 
 _ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers; and how to get what is missing.
@@ -48,7 +50,16 @@ def run(arguments: argparse.Namespace) -> int:
         return _examine(settings)
     isolation = probe(settings)
     for line in finding_lines(
-        [*isolation, _slots(settings), *_engine(settings), *_modules(), *_compilers(settings), *_verifiers()]
+        [
+            *isolation,
+            _slots(settings),
+            *_engine(settings),
+            *_modules(),
+            *_compilers(settings),
+            _solvers(),
+            _models(settings),
+            *_verifiers(),
+        ]
     ):
         print(line)
     if any(finding.ok is False for finding in isolation):
@@ -146,11 +157,43 @@ def _compilers(settings: Settings) -> Iterable[Finding]:
     )
 
 
+def _solvers() -> Finding:
+    found = found_here()
+    here = ", ".join(f"{name} {version}" for name, version in found.items() if version)
+    missing = [name for name, version in found.items() if version is None]
+    lacking = [name for name in missing if name not in OPTIONAL]
+    detail = f"this machine's: {here or 'none'}"
+    if missing:
+        detail += f"; without {', '.join(missing)}"
+    return Finding("solver libraries", None if lacking else True, detail, "pip install 'assay[solvers]'")
+
+
+def _models(settings: Settings) -> Finding:
+    if settings.models is None:
+        return Finding("models", None, "no endpoints: nobody answers `chain` and `judge`", "set ASSAY_MODELS")
+    # Here, not at the top: few hosts have any.
+    from assay.verifiers.models.endpoints import read_endpoints
+
+    try:
+        known = read_endpoints(settings.models)
+    except AssayError as error:
+        return Finding("models", False, str(error))
+    return Finding("models", True, ", ".join(f"{name} ({access.endpoint.model})" for name, access in known.items()))
+
+
 def _verifiers() -> list[Finding]:
     # Here, not at the top: a host without some verifier's module is what this command is for.
     from assay.verifiers.builtin import default_registry
 
     try:
-        return [Finding("verifiers", True, ", ".join(default_registry().names))]
+        registry = default_registry()
     except AssayError as error:
         return [Finding("verifiers", False, str(error))]
+    return [Finding("verifiers", True, ", ".join(registry.names)), *map(plugin_finding, registry.plugins)]
+
+
+def plugin_finding(plugin: Plugin) -> Finding:
+    """Say what came of a verifier that another distribution offers."""
+    if plugin.verifier is not None:
+        return Finding("plugin", True, f"{plugin.name} {plugin.verifier.version}, of {plugin.distribution}")
+    return Finding("plugin", False, plugin.refusal, f"correct or uninstall {plugin.distribution}")

@@ -3,10 +3,12 @@
 import itertools
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
@@ -16,6 +18,7 @@ from assay.schema import Attempt, BatchOptions, Result, TaskBase, check_equal
 from assay.settings import Settings
 from assay.verifiers.evaluate import CancelToken, Evaluator
 from assay.verifiers.groups import Judged, Waiting, complete
+from assay.verifiers.models.interface import Models, NoModels
 from assay.verifiers.registry import Registry, parse
 from assay.verifiers.requirements import missing_modules
 from assay.verifiers.results import Place, build_result
@@ -39,11 +42,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Scorer:
-    """What one-off commands judge with: a registry, an evaluator and as many threads as there are slots."""
+    """What one-off commands judge with: a registry, an evaluator, a thread for each slot, and some that ask models."""
 
     registry: Registry
     evaluator: Evaluator
     threads: int
+    model_calls: int = 1
 
     def score(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Result, None, None]:
         """Yield results as they are final, `seq` counting from 1. Whoever stops early cancels the rest.
@@ -73,49 +77,75 @@ class Scorer:
         return Judged(result, evaluation.verdict.standing)
 
     def _judge_all(self, jobs: Sequence[Job], options: BatchOptions) -> Generator[Judged, None, None]:
-        """Judge what runs something in threads, and the rest here meanwhile: a thread costs more than most rules."""
-        running = [job for job in jobs if job.task.runs_something()]
-        tokens = [CancelToken() for _ in running]
+        """Judge what runs something in threads, what asks models in others, and the rest here meanwhile: a thread
+        costs more than most rules."""
+        asking = [job for job in jobs if job.task.asks_models()]
+        running = [job for job in jobs if job.task.runs_something() and not job.task.asks_models()]
         since = time.monotonic()
-        with ThreadPoolExecutor(self.threads) as threads:
-            pairs = zip(running, tokens, strict=True)
-            futures = [threads.submit(self._judge, job, options, since, token) for job, token in pairs]
-            try:
-                light = (job for job in jobs if not job.task.runs_something())
-                while part := [self._judge(job, options, since) for job in itertools.islice(light, _TOGETHER)]:
-                    yield from part
-                yield from (future.result() for future in as_completed(futures))
-            finally:
-                threads.shutdown(wait=False, cancel_futures=True)
-                for token in tokens:
-                    token.cancel()
+        with _Threads(self.model_calls) as askers, _Threads(self.threads) as runners:
+            futures = [askers.start(partial(self._judge, job, options, since)) for job in asking]
+            futures += [runners.start(partial(self._judge, job, options, since)) for job in running]
+            light = (job for job in jobs if not job.task.runs_something() and not job.task.asks_models())
+            while part := [self._judge(job, options, since) for job in itertools.islice(light, _TOGETHER)]:
+                yield from part
+            yield from (future.result() for future in as_completed(futures))
 
 
-def builtin_registry() -> Registry:
-    """Return the verifiers that come with Assay."""
+class _Threads:
+    """Threads that judge; whatever still runs or waits when the context ends is cancelled and waited for."""
+
+    def __init__(self, count: int) -> None:
+        self._executor = ThreadPoolExecutor(count)
+        self._tokens: list[CancelToken] = []
+
+    def start(self, judge: Callable[[CancelToken], Judged]) -> Future[Judged]:
+        """Have a job judged."""
+        self._tokens.append(CancelToken())
+        return self._executor.submit(judge, self._tokens[-1])
+
+    def __enter__(self) -> "_Threads":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for token in self._tokens:
+            token.cancel()
+        self._executor.shutdown(wait=True)
+
+
+def builtin_registry(databases: Path | None = None) -> Registry:
+    """Return the verifiers that come with Assay, and those of plugins."""
     # Here, not at the top: commands that only talk to a service need no verifiers.
     from assay.verifiers.builtin import default_registry
 
-    return default_registry()
+    return default_registry(databases)
 
 
 @contextmanager
 def open_scorer(settings: Settings, registry: Registry, jobs: Sequence[Job] | None = None) -> Iterator[Scorer]:
-    """Open the sandbox, unless it is known that no job runs anything, and yield a scorer.
+    """Open the sandbox and the models' endpoints, unless it is known that no job needs them, and yield a scorer.
 
-    Raises IsolationUnavailable where attempts cannot be isolated.
+    Raises IsolationUnavailable where attempts cannot be isolated, InvalidRequest where the endpoints are misconfigured.
     """
-    if jobs is not None and not any(job.task.runs_something() for job in jobs):
-        yield Scorer(registry, Evaluator(registry, NoPool(), retries=settings.retries), 1)
-        return
-    # Here, not at the top: commands that only talk to a service need no sandbox.
-    from assay.sandboxes.backends import open_pool
+    with ExitStack() as stack:
+        models: Models = NoModels()
+        if jobs is None or any(job.task.asks_models() for job in jobs):
+            # Here, not at the top: few commands ask models.
+            from assay.verifiers.models.opening import open_models
 
-    pool = open_pool(settings)
-    try:
-        yield Scorer(registry, Evaluator(registry, pool, retries=settings.retries), pool.size)
-    finally:
-        pool.close()
+            models = open_models(settings)
+            stack.callback(models.close)
+        if jobs is not None and not any(job.task.runs_something() for job in jobs):
+            evaluator = Evaluator(registry, NoPool(), retries=settings.retries, models=models)
+            yield Scorer(registry, evaluator, 1, settings.model_calls)
+            return
+        # Here, not at the top: commands that only talk to a service need no sandbox.
+        from assay.sandboxes.backends import open_pool
+
+        pool = open_pool(settings)
+        stack.callback(pool.close)
+        evaluator = Evaluator(registry, pool, retries=settings.retries, models=models)
+        yield Scorer(registry, evaluator, pool.size, settings.model_calls)
 
 
 def build_jobs(registry: Registry, batch: Batch, settings: Settings, profile: str | None = None) -> list[Job]:

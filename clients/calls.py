@@ -200,10 +200,12 @@ def _reader(model: type[Model]) -> Callable[[bytes], Model]:
 
 def _parse(model: type[Model], body: bytes) -> Model:
     try:
-        return model.model_validate_json(body)
+        return model.model_validate(json.loads(body))  # pydantic's own reader refuses escaped lone surrogates
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ServiceUnavailable(f"the answer is not a {model.__name__}: {first['msg']} at {first['loc']}") from error
+    except ValueError as error:
+        raise ServiceUnavailable(f"the answer is not a {model.__name__}: {error}") from error
 
 
 def _read_scored(body: bytes) -> list[Result]:

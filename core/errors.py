@@ -13,6 +13,7 @@
     └── InfraFault            our side failed (outcome `infra_error`)
         ├── IsolationUnavailable   this host cannot isolate; says what is missing
         ├── SandboxFault           a jail died or misbehaved outside the candidate's doing
+        ├── EndpointFault          a model endpoint gave no usable answer in time, however often it was asked
         └── ServiceUnavailable     a client gave up: the service cannot be reached or cannot answer
 
 `verifiers.evaluate` alone turns the last three branches into outcomes. Signals between a few neighbouring modules
@@ -106,6 +107,10 @@ class IsolationUnavailable(InfraFault):
 
 class SandboxFault(InfraFault):
     """A jail could not be made, or died outside the candidate's doing."""
+
+
+class EndpointFault(InfraFault):
+    """A model endpoint gave no usable answer within the attempt's budget; whoever asked has tried again already."""
 
 
 class ServiceUnavailable(InfraFault):

@@ -20,13 +20,13 @@ BOUNDED = (
 def check_maxima(task: TaskBase, settings: Settings, *, path: str) -> None:
     """Raise InvalidRequest, naming field, maximum and setting, if a limit is over what `settings` allow.
 
-    A default counts too: where a maximum is below it, tasks must ask for less. Tasks that run nothing have no limits.
-    `path` is that of the limits.
+    A default counts too: where a maximum is below it, tasks must ask for less. Tasks that run nothing have no limits,
+    but for the time of those that ask models. `path` is that of the limits.
     """
     limits = task.limits
-    if not task.runs_something():
+    if not task.runs_something() and not task.asks_models():
         return
-    for name in BOUNDED:
+    for name in BOUNDED if task.runs_something() else ("attempt_wall_s",):
         asked, most = getattr(limits, name), getattr(settings, f"max_{name}")
         if asked <= most:
             continue

@@ -87,6 +87,10 @@ class TaskBase(Wire):
         """Whether its verdict hangs on measured times: equal work is then measured again, never remembered."""
         return False
 
+    def asks_models(self) -> bool:
+        """Whether judging it asks model endpoints first, for as long as `limits.attempt_wall_s` allows."""
+        return False
+
     def content_hash(self) -> str:
         """Name this task's content; `id` and `metadata` do not take part."""
         return self._content_hash

@@ -74,6 +74,16 @@ class Settings(BaseModel):
     )
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
+    models: Path | None = Field(
+        None, description="TOML file of the model endpoints that tasks may name; see docs/models.md."
+    )
+    model_calls: int = Field(
+        64,
+        ge=1,
+        le=1024,
+        description="Attempts for which a worker asks models at once; calls of `/v1/score` have a quarter on top.",
+    )
+    databases: Path | None = Field(None, description="Folder of the database files that tasks of `sql` may name.")
     log_level: LogLevel = Field("info", description="Least severe level that is logged.")
 
 
@@ -153,6 +163,12 @@ def cuda_root(environ: Mapping[str, str] | None = None) -> str:
     """Return the CUDA toolkit's folder, asked inside a warm interpreter."""
     source = os.environ if environ is None else environ
     return source.get(CUDA_HOME) or _USUAL_CUDA_ROOT
+
+
+def model_key(name: str, environ: Mapping[str, str] | None = None) -> SecretStr | None:
+    """Return the API key in the variable that a table of the models file names; None where it is not set."""
+    text = (os.environ if environ is None else environ).get(name)
+    return SecretStr(text) if text else None
 
 
 def numeric_tuning(environ: Mapping[str, str] | None = None) -> dict[str, str]:

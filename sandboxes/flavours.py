@@ -22,9 +22,29 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
         "assay.verifiers.kernels.compile_program",
     ),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
+    "environments": (
+        "assay.sandboxes.selfcheck",
+        "assay.verifiers.environment.actions_program",
+        "assay.verifiers.environment.policy_program",
+    ),
+    "solvers": (*_STANDARD, "assay.verifiers.optimisation.solver_program", "assay.verifiers.optimisation.warm_solvers"),
+    "modelling": (
+        *_STANDARD,
+        "assay.verifiers.optimisation.solver_program",
+        "assay.verifiers.optimisation.warm_modelling",
+    ),
+    "highs": ("assay.sandboxes.selfcheck", "assay.verifiers.optimisation.optimum_program"),
+    "sqlite": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.sqlite_program"),
+    "simulator": ("assay.sandboxes.selfcheck", "assay.verifiers.simulator.program"),
+    "duckdb": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.duckdb_program"),
 }
-_WITHOUT_TESTS = frozenset({"digits", "kernel", "math"})
-_ORACLES = ("assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program")
+_WITHOUT_TESTS = frozenset({
+    "digits", "duckdb", "environments", "highs", "kernel", "math", "modelling", "simulator", "solvers", "sqlite",
+})  # fmt: skip
+_ORACLES = (
+    "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",
+    "assay.verifiers.program.verify_program",
+)  # fmt: skip
 
 NAMES = tuple(_FLAVOURS)
 """Every flavour."""

@@ -23,7 +23,7 @@ from assay.service.problems import Problem
 from assay.service.routes_batches import batch_routes
 from assay.service.routes_service import open_routes, service_routes
 from assay.service.routes_tasks import task_routes
-from assay.verifiers.registry import json_path
+from assay.verifiers.refusals import json_path
 
 log = logging.getLogger(__name__)
 

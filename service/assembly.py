@@ -8,17 +8,23 @@ from typing import Protocol
 from assay.errors import InvalidRequest
 from assay.schema import TaskBase
 from assay.settings import Settings, override
-from assay.verifiers.evaluate import CancelToken, Evaluation, Evaluator
+from assay.verifiers.evaluate import Asked, CancelToken, Evaluation, Evaluator
 from assay.verifiers.registry import Registry
 
 _MOST_SLOTS = 1024  # what the setting allows
 
 
 class Judge(Protocol):
-    """Judges completions; as many calls run at once as the assembly has slots."""
+    """Judges completions; as many calls run at once as the assembly has slots (of `ask`, `model_calls`)."""
 
-    def evaluate(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Evaluation:
-        """Judge one completion; never raises."""
+    def ask(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Asked:
+        """Ask the models that a task needs, which needs no slot; never raises."""
+        ...
+
+    def evaluate(
+        self, task: TaskBase, completion: str, cancel: CancelToken | None = None, asked: Asked | None = None
+    ) -> Evaluation:
+        """Judge one completion, given what `ask` returned for it where its task asks models; never raises."""
         ...
 
 
@@ -31,6 +37,8 @@ class Assembly:
     slots: int
     reserved: int
     close: Callable[[], None]
+    model_calls: int = 1
+    """For how many attempts of batches models are asked at once; interactive ones have a share on top."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +66,22 @@ def assemble(settings: Settings) -> Assembly:
     # Here, not at the top: the API knows assemblies by name only and must not load a sandbox.
     from assay.sandboxes.backends import open_pool, slot_count
     from assay.verifiers.builtin import default_registry
+    from assay.verifiers.models.opening import open_models
 
-    registry = default_registry()
+    registry = default_registry(settings.databases)
     slots = slot_count(settings)
+    models = open_models(settings)
     pool = open_pool(override(settings, {"slots": min(_MOST_SLOTS, slots + reserve_for(slots))}))
-    evaluator = Evaluator(registry, pool, retries=settings.retries)
-    return Assembly(registry, evaluator, pool.size, pool.size - slots, pool.close)
+
+    def close() -> None:
+        try:
+            models.close()
+        finally:
+            pool.close()
+
+    evaluator = Evaluator(registry, pool, retries=settings.retries, models=models)
+    calls = settings.model_calls if settings.models else 1  # without any endpoint all that asks is answered at once
+    return Assembly(registry, evaluator, pool.size, pool.size - slots, close, calls)
 
 
 def reserve_for(slots: int) -> int:

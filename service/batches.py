@@ -174,7 +174,8 @@ class Batches:
         lanes: dict[Lane, list[Member]] = {}
         for batch_id, batch in calls:
             for member in members_of(batch_id, batch, now):
-                lane = Lane(interactive, batch.options.priority, member.entry.task.requires)
+                task = member.entry.task
+                lane = Lane(interactive, batch.options.priority, task.requires, task.asks_models)
                 lanes.setdefault(lane, []).append(member)
         chunks = []
         for lane, members in lanes.items():

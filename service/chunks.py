@@ -29,6 +29,7 @@ class TaskRef:
     requires: tuple[str, ...] = ()
     metadata: str = "{}"
     """JSON text: its numbers may be larger than what msgpack carries."""
+    asks_models: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,8 @@ def unpack(blob: bytes) -> list[Member]:
 
 def to_ref(row: Sequence[Any]) -> TaskRef:
     """Return a task reference from the list of its fields."""
-    task_id, key, content, verifier, requires, metadata = row
-    return TaskRef(task_id, key, content, verifier, tuple(requires), metadata)
+    task_id, key, content, verifier, requires, metadata, *rest = row  # those of older versions have no more
+    return TaskRef(task_id, key, content, verifier, tuple(requires), metadata, *rest)
 
 
 def compress(data: bytes) -> bytes:

@@ -158,7 +158,14 @@ class Draft:
             document = load(texts[ref.key])
             wanted = self._registry.with_profile(document, profile, path=f"{path}.task_id" if path else "task_id")
             if wanted is not document:
-                self._tasks[task_id] = draft_task(self._registry, wanted, path)
+                try:
+                    self._tasks[task_id] = draft_task(self._registry, wanted, path)
+                except InvalidRequest as error:
+                    raise InvalidRequest(
+                        f"the stored task cannot have the profile {profile!r}: {error}",
+                        path=f"{path}.task_id" if path else "task_id",
+                        fix="store it with this profile and its parameters, or send it with the batch",
+                    ) from error
                 changed[task_id] = self._tasks[task_id].ref
         return changed
 
@@ -198,7 +205,7 @@ def draft_task(registry: Registry, document: Any, path: str) -> Drafted:
     key = hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
     requires = tuple(sorted(set(task.requires)))
     metadata = _metadata_text(task.metadata, path)
-    ref = TaskRef(task.id, key, content, task.verifier, requires, metadata)
+    ref = TaskRef(task.id, key, content, task.verifier, requires, metadata, task.asks_models())
     return Drafted(document, task, ref, compress(text.encode("ascii")))
 
 

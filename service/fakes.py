@@ -21,7 +21,7 @@ from assay.schema import TaskBase, TestResult, Verdict
 from assay.service.assembly import Assembler, Assembly, reserve_for
 from assay.settings import Settings
 from assay.verifiers.builtin import with_composite
-from assay.verifiers.evaluate import CancelToken, Evaluation
+from assay.verifiers.evaluate import Asked, CancelToken, Evaluation
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.classification import Classification
 from assay.verifiers.rules.rule import RuleVerifier
@@ -57,7 +57,18 @@ class FakeJudge:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def evaluate(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Evaluation:
+    def ask(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Asked:
+        """Ask nobody: none of its tasks needs it."""
+        del task, completion, cancel
+        return Asked({})
+
+    def evaluate(
+        self,
+        task: TaskBase,
+        completion: str,
+        cancel: CancelToken | None = None,
+        asked: Asked | None = None,  # noqa: ARG002 - the protocol's
+    ) -> Evaluation:
         """Do what the completion says."""
         order = _read(completion)
         sleep_s = float(order.get("sleep_s", 0))

@@ -8,5 +8,5 @@ from assay.settings import LogLevel
 def configure_logging(level: LogLevel) -> None:
     """Send log lines of `level` and above to standard error."""
     logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s", force=True)
-    for noisy in ("uvicorn.access", "rq", "rq.queue"):
+    for noisy in ("uvicorn.access", "rq", "rq.queue", "httpx", "httpcore"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

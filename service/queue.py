@@ -31,18 +31,20 @@ _FUNCTION = "assay.service.queue.refuse_foreign_worker"
 
 @dataclass(frozen=True)
 class Lane:
-    """One RQ queue: chunks of equal rank that need the same modules."""
+    """One RQ queue: chunks of equal rank that need the same modules, and ask models or do not."""
 
     interactive: bool
     priority: int
     requires: tuple[str, ...] = ()
+    asks_models: bool = False
+    """Apart, because such attempts wait long and hold no slot: a worker takes other chunks past them."""
 
     @property
     def name(self) -> str:
         """The name of the RQ queue."""
         kind = "score" if self.interactive else "batch"
         needs = f"-{content_hash(self.requires)[:12]}" if self.requires else ""
-        return f"assay-{kind}{self.priority:+d}{needs}"
+        return f"assay-{kind}{self.priority:+d}{needs}{'-models' if self.asks_models else ''}"
 
     @property
     def rank(self) -> tuple[bool, int]:
@@ -170,12 +172,12 @@ class ChunkQueue:
 
 
 def _pack_lane(lane: Lane) -> str:
-    return json.dumps([lane.interactive, lane.priority, lane.requires])
+    return json.dumps([lane.interactive, lane.priority, lane.requires, lane.asks_models])
 
 
 def _unpack_lane(text: bytes) -> Lane:
-    interactive, priority, requires = json.loads(text)
-    return Lane(interactive, priority, tuple(requires))
+    interactive, priority, requires, *rest = json.loads(text)  # lanes of older versions have no more
+    return Lane(interactive, priority, tuple(requires), *rest)
 
 
 def _now() -> str:

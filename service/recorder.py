@@ -10,7 +10,7 @@ from typing import Any  # Any: Redis answers have no types of their own
 
 import msgpack
 
-from assay.errors import ServiceUnavailable
+from assay.errors import InfraFault, ServiceUnavailable
 from assay.service import keys
 from assay.service.chunks import Member
 from assay.service.connection import Connection, Pipeline
@@ -124,12 +124,12 @@ class Recorder:
         return True
 
     def _complete_groups(self, groups: Iterable[tuple[str, str]]) -> None:
-        try:
-            for batch_id, group in groups:
+        for batch_id, group in groups:
+            try:
                 for result in self._second_pass.complete(batch_id, group):
                     self._tally.add(result)
-        except ServiceUnavailable as error:
-            log.warning("groups_left_to_upkeep error=%s", error)
+            except InfraFault as error:
+                log.warning("group_left_to_upkeep batch_id=%s error=%s", batch_id, error)
 
     def _close(self, done: Sequence[Held]) -> None:
         self._tallied = time.monotonic()

@@ -28,6 +28,7 @@ from assay.verifiers.groups import Judged, complete
 log = logging.getLogger(__name__)
 
 _OVERDUE_S = 2.0  # whoever made a group ripe has completed it long before, or never will
+_AGAIN_S = 60  # until a group that could not be completed is tried again
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,16 @@ class SecondPass:
     def complete(self, batch_id: str, group: str) -> list[Result]:
         """Complete a ripe group and hand out its results; nothing happens if somebody else has. Returns them.
 
-        Raises ServiceUnavailable; the mark that the group is ripe then stays.
+        Raises InfraFault, ServiceUnavailable among them; the mark that the group is ripe then stays.
         """
         rows: dict[bytes, bytes] = self._connection.ask("HGETALL", keys.withheld(batch_id, group))
         if not rows:
             self._connection.ask("ZREM", keys.RIPE, f"{batch_id} {json.dumps(group)}")
             return []
-        lines = _complete(batch_id, group, rows)
+        try:
+            lines = _complete(batch_id, group, rows)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise InfraFault(f"a group cannot be put together: {type(error).__name__}: {error}") from error
         pipeline = self._connection.pipeline(atomic=True)
         steps = offer(pipeline, (Offer(member, line, Way.RELEASE) for member, line in lines))
         pipeline.publish(keys.PROGRESS_CHANNEL, msgpack.packb([batch_id]))
@@ -78,13 +82,24 @@ class SecondPass:
         return [line.result for (_, line), answer in zip(lines, answers, strict=True) if answer.is_taken]
 
     def sweep(self, overdue_s: float = _OVERDUE_S) -> int:
-        """Complete groups that have been ripe for so long. Returns how many."""
+        """Complete groups that have been ripe for so long. Returns how many.
+
+        One that fails is tried again a minute later and stops no other. Raises ServiceUnavailable.
+        """
         now, _ = self._connection.ask("TIME")
         marks = self._connection.ask("ZRANGEBYSCORE", keys.RIPE, "-inf", int(now) - overdue_s)
-        for mark in marks:
+        return sum(self._sweep_one(mark, int(now)) for mark in marks)
+
+    def _sweep_one(self, mark: bytes, now: int) -> bool:
+        """Complete the group of a mark; says whether it could."""
+        try:
             batch_id, _, group = mark.decode().partition(" ")
             self.complete(batch_id, json.loads(group))
-        return len(marks)
+        except (ValueError, InfraFault) as error:  # without a Redis, the next command says so
+            log.error("group_not_completed mark=%r error=%s", mark, error)
+            self._connection.ask("ZADD", keys.RIPE, "XX", now + _AGAIN_S, mark)
+            return False
+        return True
 
 
 def _complete(batch_id: str, group: str, rows: dict[bytes, bytes]) -> list[tuple[Member, Line]]:

@@ -6,19 +6,31 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 
 from assay.schema import TaskBase
 from assay.service.chunks import Member
+from assay.service.pace import Pace
 from assay.service.queue import Claim, Lane
-from assay.verifiers.evaluate import CancelToken
+from assay.verifiers.evaluate import Asked, CancelToken
 
-_AHEAD_S = 0.05  # of work that waits here: a chunk takes a few round trips to come, and rules are quick
 _REMEMBERED = 100_000  # cancelled attempts that may still be on their way here
 
 
-_Kind = tuple[bool, bool]
-"""Whether work is interactive, and whether it is light."""
+class Place(Enum):
+    """Where a piece of work goes next."""
+
+    SLOT = auto()
+    """It runs something."""
+    LIGHT = auto()
+    """It runs nothing."""
+    MODELS = auto()
+    """It asks models, and has not yet; whether it then runs something is another question."""
+
+
+_Kind = tuple[bool, Place]
+"""Whether work is interactive, and where it goes next."""
 
 
 @dataclass
@@ -38,6 +50,8 @@ class Work:
     member: Member
     task: TaskBase
     token: CancelToken = field(default_factory=CancelToken)
+    asked: Asked | None = None
+    """What models have said, where it has asked them and waits for a slot to have that judged."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -50,9 +64,13 @@ class Work:
         return self.held.claim.lane.interactive
 
     @property
-    def is_light(self) -> bool:
-        """Whether it runs nothing, and so needs no slot."""
-        return not self.task.runs_something()
+    def place(self) -> Place:
+        """Where it goes next."""
+        if self.asked is not None:
+            return Place.SLOT
+        if self.task.asks_models():
+            return Place.MODELS
+        return Place.SLOT if self.task.runs_something() else Place.LIGHT
 
 
 class WaitingRoom:
@@ -61,23 +79,31 @@ class WaitingRoom:
     Work that runs something is for slots. Batch work leaves `reserved` of them alone, so that an interactive attempt
     never waits for a batch of endless loops. Light work is for one thread, which takes several at once: Python would
     not run two of them at the same time anyhow, and threads that take turns cost more than most rules.
+
+    Work that asks models is for threads that wait: `model_calls` of a batch's at once, and interactive ones as many as
+    there are threads. If it then has to run something, it comes back here for a slot.
     """
 
-    def __init__(self, slots: int, reserved: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, slots: int, reserved: int, clock: Callable[[], float] = time.monotonic, *, model_calls: int = 1
+    ) -> None:
         self._slots = slots
         self._batch_slots = slots - reserved
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._has_light = threading.Condition(self._lock)
+        self._has_asking = threading.Condition(self._lock)
+        self._model_calls = model_calls
         self._numbers = itertools.count()
         self._heaps: dict[_Kind, list[tuple[int, int, Work]]] = {
-            (interactive, light): [] for interactive in (True, False) for light in (True, False)
+            (interactive, place): [] for interactive in (True, False) for place in Place
         }
         self._running: dict[int, Work] = {}  # by identity: a chunk that was swept may come here twice
         self._running_batch = 0
+        self._asking_batch = 0
         self._cancelled: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._closed = False
-        self._pace = _Pace(clock)
+        self._pace = Pace(clock)
 
     def add(self, works: Iterable[Work]) -> None:
         """Take in claimed work."""
@@ -85,10 +111,10 @@ class WaitingRoom:
             for work in works:
                 if work.key in self._cancelled:
                     work.token.cancel()
-                entry = (-work.held.claim.lane.priority, next(self._numbers), work)
-                heapq.heappush(self._heaps[work.is_interactive, work.is_light], entry)
+                self._push(work)
             self._changed.notify_all()
             self._has_light.notify()
+            self._has_asking.notify_all()
 
     def take(self) -> Work | None:
         """Wait for work that a slot may start now; None once the room is closed."""
@@ -96,7 +122,7 @@ class WaitingRoom:
             while True:
                 if self._closed:
                     return None
-                work = self._pop()
+                work = self._pop(Place.SLOT, self._running_batch, self._batch_slots)
                 if work is not None:
                     self._running[id(work)] = work
                     self._running_batch += not work.is_interactive
@@ -114,12 +140,30 @@ class WaitingRoom:
                 self._has_light.wait()
             return []
 
+    def take_asking(self) -> Work | None:
+        """Wait for work that may ask models now; None once the room is closed."""
+        with self._lock:
+            while not self._closed:
+                work = self._pop(Place.MODELS, self._asking_batch, self._model_calls)
+                if work is not None:
+                    self._running[id(work)] = work
+                    self._asking_batch += not work.is_interactive
+                    return work
+                self._has_asking.wait()
+            return None
+
+    def hand_over(self, work: Work, asked: Asked) -> None:
+        """Let work that was taken to ask models wait for a slot, with what they said."""
+        with self._lock:
+            self._end(work)
+            self._push(replace(work, asked=asked))
+            self._changed.notify_all()
+
     def leave(self, *works: Work) -> None:
         """Say that work which was taken is done."""
         with self._lock:
             for work in works:
-                del self._running[id(work)]
-                self._running_batch -= not work.is_interactive and not work.is_light
+                self._end(work)
                 self._pace.count()
             self._changed.notify()
 
@@ -146,10 +190,10 @@ class WaitingRoom:
         late: list[Work] = []
         with self._lock:
             for kind, heap in self._heaps.items():
-                passed = [item for item in heap if is_late(item[2].member, moment)]
+                passed = [item for item in heap if _may_not_start(item[2], moment)]
                 if passed:
                     late.extend(item[2] for item in passed)
-                    self._heaps[kind] = [item for item in heap if not is_late(item[2].member, moment)]
+                    self._heaps[kind] = [item for item in heap if not _may_not_start(item[2], moment)]
                     heapq.heapify(self._heaps[kind])
         return late
 
@@ -159,6 +203,7 @@ class WaitingRoom:
             self._closed = True
             self._changed.notify_all()
             self._has_light.notify()
+            self._has_asking.notify_all()
 
     def wait_until_idle(self, timeout_s: float) -> bool:
         """Wait until nothing runs; say whether that came true."""
@@ -170,23 +215,43 @@ class WaitingRoom:
         with self._lock:
             return list(self._running.values())
 
-    def _pop(self) -> Work | None:
-        interactive, batch = self._heaps[True, False], self._heaps[False, False]
+    def _push(self, work: Work) -> None:
+        entry = (-work.held.claim.lane.priority, next(self._numbers), work)
+        heapq.heappush(self._heaps[work.is_interactive, work.place], entry)
+
+    def _end(self, work: Work) -> None:
+        del self._running[id(work)]
+        if work.is_interactive:
+            return
+        place = work.place
+        if place is Place.SLOT:
+            self._running_batch -= 1
+        elif place is Place.MODELS:
+            self._asking_batch -= 1
+            self._has_asking.notify()
+
+    def _pop(self, place: Place, batch_now: int, batch_most: int) -> Work | None:
+        """Return what may start now at that place, where `batch_now` of at most `batch_most` are a batch's."""
+        interactive, batch = self._heaps[True, place], self._heaps[False, place]
         if interactive:
             return heapq.heappop(interactive)[2]
-        if batch and self._running_batch < self._batch_slots:
+        if batch and batch_now < batch_most:
             return heapq.heappop(batch)[2]
         return None
 
     def _light(self) -> Iterator[Work]:
-        for heap in (self._heaps[True, True], self._heaps[False, True]):
+        for heap in (self._heaps[True, Place.LIGHT], self._heaps[False, Place.LIGHT]):
             while heap:
                 yield heapq.heappop(heap)[2]
 
     def _wants(self, lane: Lane) -> bool:
-        heaps = [heap for heap in (self._heaps[lane.interactive, light] for light in (True, False)) if heap]
-        slots = self._slots if lane.interactive else self._batch_slots
-        if sum(map(len, heaps)) < max(slots, self._pace.recent()):
+        places = (Place.MODELS,) if lane.asks_models else (Place.SLOT, Place.LIGHT)
+        heaps = [heap for heap in (self._heaps[lane.interactive, place] for place in places) if heap]
+        if lane.asks_models:
+            enough = self._model_calls
+        else:
+            enough = max(self._slots if lane.interactive else self._batch_slots, self._pace.recent())
+        if sum(map(len, heaps)) < enough:
             return True
         return lane.priority > max(-heap[0][0] for heap in heaps)  # more urgent than all that waits here
 
@@ -195,35 +260,8 @@ class WaitingRoom:
         return [*waiting, *self._running.values()]
 
 
-class _Pace:
-    """How many attempts were finished in the last full span of `_AHEAD_S`, or since: quick ones may go on as quickly.
-
-    Nothing is expected after a span in which none was.
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._began = clock()
-        self._before = 0
-        self._since = 0
-
-    def count(self) -> None:
-        """Count one."""
-        self._turn()
-        self._since += 1
-
-    def recent(self) -> int:
-        """Return the number."""
-        self._turn()
-        return max(self._before, self._since)
-
-    def _turn(self) -> None:
-        now = self._clock()
-        spans = (now - self._began) / _AHEAD_S
-        if spans >= 1:
-            self._before = self._since if spans < 2 else 0
-            self._since = 0
-            self._began = now
+def _may_not_start(work: Work, now: float) -> bool:
+    return work.asked is None and is_late(work.member, now)  # what has asked models has started
 
 
 def is_late(member: Member, now: float) -> bool:

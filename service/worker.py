@@ -12,13 +12,14 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgpack
 
 from assay.errors import AssayError, ServiceUnavailable
 from assay.outcomes import Outcome
 from assay.service import keys
-from assay.service.assembly import Assembler, Assembly
+from assay.service.assembly import Assembler, Assembly, reserve_for
 from assay.service.connection import Connection, next_message
 from assay.service.feeder import TOO_LATE, Feeder
 from assay.service.fleet import Fleet, WorkerInfo
@@ -113,7 +114,7 @@ class Worker:
         self._queue = ChunkQueue(connection)
         self._fleet = Fleet(connection)
         self._info = WorkerInfo(name, socket.gethostname(), os.getpid(), assembly.slots, assembly.registry.names)
-        self._room = WaitingRoom(assembly.slots, assembly.reserved)
+        self._room = WaitingRoom(assembly.slots, assembly.reserved, model_calls=assembly.model_calls)
         self._recorder = Recorder(connection, name, lambda claim: self._feeder.forget(claim))
         tasks = TaskCache(TaskStore(connection), assembly.registry)
         self._feeder = Feeder(connection, name, self._room, self._recorder, tasks)
@@ -132,6 +133,8 @@ class Worker:
         ]
         self._slots = [self._spawn(f"slot-{number}", self._run_slot) for number in range(self._assembly.slots)]
         self._slots.append(self._spawn("light", self._run_light))
+        askers = self._assembly.model_calls + reserve_for(self._assembly.model_calls)
+        self._slots += [self._spawn(f"asking-{number}", self._run_asking) for number in range(askers)]
         log.info("worker_ready name=%s slots=%d", self._info.name, self._info.slots)
 
     def stop(self) -> None:
@@ -180,6 +183,20 @@ class Worker:
                     self._recorder.put(finished)
             self._room.leave(*works)
 
+    def _run_asking(self) -> None:
+        while (work := self._room.take_asking()) is not None:
+            self._feeder.refill()
+            asked = None
+            if not work.token.cancelled and not is_late(work.member, time.time()):
+                asked = self._assembly.judge.ask(work.task, work.member.entry.completion, work.token)
+                if asked.needs_slot:
+                    self._room.hand_over(work, asked)
+                    continue
+            finished = self._judge(replace(work, asked=asked))
+            if finished is not None:
+                self._recorder.put(finished)
+            self._room.leave(work)
+
     def _judge(self, work: Work) -> Finished | None:
         """Return what to record, or None if this worker is about to end and others will judge it."""
         member = work.member
@@ -188,9 +205,10 @@ class Worker:
             if self._abandoning:
                 return None
             return Finished(work.held, member, to_line(unjudged(member, Outcome.CANCELLED, "cancelled by the caller")))
-        if is_late(member, started):
+        if work.asked is None and is_late(member, started):
             return Finished(work.held, member, to_line(unjudged(member, Outcome.CANCELLED, TOO_LATE)))
-        found = self._judge_or_recall(work, max(0.0, started - member.terms.accepted))
+        asking_s = 0.0 if work.asked is None else work.asked.spent_s
+        found = self._judge_or_recall(work, max(0.0, started - member.terms.accepted - asking_s))
         if found is None:
             return None
         try:
@@ -203,12 +221,15 @@ class Worker:
             return Finished(work.held, member, to_line(refused))
 
     def _judge_or_recall(self, work: Work, queued_s: float) -> Judged | None:
-        task, completion, may_recall = work.task, work.member.entry.completion, work.member.terms.cache
+        task, completion = work.task, work.member.entry.completion
+        may_recall = (
+            work.member.terms.cache and not task.asks_models()
+        )  # models are sampled: equal work may end otherwise
         known = self._verdicts.recall(task, completion) if may_recall else None
         if known is not None:
             result = judged(work.member, task, known, queued_s).model_copy(update={"cached": True})
             return Judged(result, known.verdict.standing)
-        evaluation = self._assembly.judge.evaluate(task, completion, work.token)
+        evaluation = self._assembly.judge.evaluate(task, completion, work.token, work.asked)
         if self._abandoning and evaluation.verdict.outcome is Outcome.CANCELLED:
             return None
         if may_recall:

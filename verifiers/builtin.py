@@ -1,11 +1,19 @@
-"""The verifiers that come with Assay: one line each."""
+"""The verifiers that come with Assay, one line each, and those that plugins bring."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from assay.verifiers.composite.verifier import CompositeVerifier
+from assay.verifiers.environment.verifier import EnvironmentVerifier
 from assay.verifiers.interface import Verifier
 from assay.verifiers.kernels.verifier import KernelVerifier
 from assay.verifiers.maths.verifier import MathVerifier
+from assay.verifiers.models.chain import ChainVerifier
+from assay.verifiers.models.judge import JudgeVerifier
+from assay.verifiers.optimisation.optimum import OptimumVerifier
+from assay.verifiers.optimisation.solver import SolverVerifier
+from assay.verifiers.plugins import Plugin, find_plugins
+from assay.verifiers.program.verifier import ProgramVerifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.classification import Classification
@@ -31,6 +39,8 @@ from assay.verifiers.rules.text_overlap import TextOverlap
 from assay.verifiers.rules.tool_call import ToolCall
 from assay.verifiers.rules.tracking import Tracking
 from assay.verifiers.run import RunVerifier
+from assay.verifiers.simulator.verifier import SimulatorVerifier
+from assay.verifiers.sql.verifier import SqlVerifier
 
 _RULES: tuple[Rule, ...] = (
     Classification(),
@@ -56,21 +66,39 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def default_registry() -> Registry:
-    """Return a registry of all built-in verifiers; whoever assembles a process calls it once."""
-    return with_composite(
-        [
-            PythonVerifier(),
-            RunVerifier(),
-            MathVerifier(),
-            KernelVerifier(),
-            ReasoningGymVerifier(),
-            *map(RuleVerifier, _RULES),
-        ]
+def default_registry(databases: Path | None = None) -> Registry:
+    """Return a registry of all verifiers, those of plugins included; whoever assembles a process calls it once.
+
+    `databases` is the operator's folder of databases, which only who judges needs.
+    """
+    own = [*_executed(databases), *_asking(), *map(RuleVerifier, _RULES)]
+    return with_composite(own, find_plugins({CompositeVerifier.name, *(verifier.name for verifier in own)}))
+
+
+def _asking() -> tuple[Verifier, ...]:
+    """Return the verifiers that ask models."""
+    return ChainVerifier(), JudgeVerifier()
+
+
+def _executed(databases: Path | None) -> tuple[Verifier, ...]:
+    """Return the verifiers that run something; some remember, so each registry has its own."""
+    return (
+        EnvironmentVerifier(),
+        KernelVerifier(),
+        MathVerifier(),
+        OptimumVerifier(),
+        ProgramVerifier(),
+        PythonVerifier(),
+        ReasoningGymVerifier(),
+        RunVerifier(),
+        SimulatorVerifier(),
+        SolverVerifier(),
+        SqlVerifier(databases),
     )
 
 
-def with_composite(verifiers: Iterable[Verifier]) -> Registry:
-    """Return a registry of these verifiers and of composites of them."""
-    parts = Registry(verifiers)
-    return Registry([*map(parts.get, parts.names), CompositeVerifier(parts)])
+def with_composite(verifiers: Iterable[Verifier], plugins: Iterable[Plugin] = ()) -> Registry:
+    """Return a registry of these verifiers, of those of plugins and of composites of them all."""
+    offered = tuple(plugins)
+    parts = Registry([*verifiers, *(plugin.verifier for plugin in offered if plugin.verifier is not None)], offered)
+    return Registry([*map(parts.get, parts.names), CompositeVerifier(parts)], offered)

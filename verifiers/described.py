@@ -13,6 +13,9 @@ from typing import Any, get_args  # Any: a JSON schema is JSON, and annotations 
 
 from pydantic import BaseModel
 
+_SILENT = frozenset({"abc", "builtins", "enum", "pydantic", "typing"})
+"""Packages whose classes are bases of ours, and of plugins', and describe no field."""
+
 
 def described_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of a model's documents; every documented field of it and of its parts says what it is."""
@@ -29,13 +32,17 @@ def attribute_docs(owner: type) -> Mapping[str, str]:
     """Return what the strings behind the attributes of a class (and of its bases) say, on one line each."""
     found: dict[str, str] = {}
     for base in reversed(owner.__mro__):
-        if base.__module__.startswith("assay."):
+        if base.__module__.partition(".")[0] not in _SILENT:
             found.update(_own_docs(base))
     return found
 
 
 def _own_docs(owner: type) -> Iterator[tuple[str, str]]:
-    (node,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    try:
+        source = inspect.getsource(owner)
+    except (OSError, TypeError):  # a plugin's class may have none
+        return
+    (node,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(node, ast.ClassDef)
     for statement, following in zip(node.body, node.body[1:], strict=False):
         match statement, following:
@@ -67,6 +74,8 @@ def _describe(schema: dict[str, Any], owner: type) -> None:
         choices = [f"`{member.value}`: {docs[member.name]}" for member in owner if member.name in docs]
         if choices:
             schema["description"] = " ".join([(owner.__doc__ or "").strip(), *choices]).strip()
+    fields = getattr(owner, "model_fields", {})
+    docs = {**docs, **{field.alias: docs[name] for name, field in fields.items() if field.alias and name in docs}}
     for name, field in schema.get("properties", {}).items():
         if name in docs:
             field["description"] = docs[name]

@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.outcomes import Outcome
@@ -13,10 +13,16 @@ from assay.sandboxes.interface import Slot
 from assay.sandboxes.nowhere import NoPool
 from assay.sandboxes.pool import Pool
 from assay.schema import TaskBase, Verdict
-from assay.verifiers.golds import Golds
+from assay.verifiers.golds import Golds, Judge
+from assay.verifiers.groups import clip
+from assay.verifiers.interface import Asking, Prepared, Verifier
+from assay.verifiers.models.interface import Models, NoModels
 from assay.verifiers.registry import Registry
 
 log = logging.getLogger(__name__)
+
+MOST_REWARD = 1e12
+"""Rewards lie within plus or minus this: sums and means of them are finite, and exact to a thousandth."""
 
 _NO_POOL = NoPool()
 _UNDECIDED = Verdict(outcome=Outcome.INCONCLUSIVE, reward=None)
@@ -67,55 +73,137 @@ class Evaluation:
     """What the sandbox was made from; see `sandboxes.interface.Slot`."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What came of asking models about an attempt: the first of the two steps in which such an attempt is judged."""
+
+    prepared: Mapping[str, Prepared]
+    """What is left to do, by the text that models were asked about: the completion, and the gold the first time."""
+    fault: Verdict | None = None
+    """Why nothing is left to do, and there is no reward."""
+    spent_s: float = 0.0
+
+    @property
+    def needs_slot(self) -> bool:
+        """Whether what is left starts processes."""
+        return self.fault is None and any(one.needs_slot for one in self.prepared.values())
+
+    def judge(self, task: TaskBase, completion: str, slot: Slot) -> Verdict:
+        """Do what is left, as `Verifier.judge` would. Raises InfraFault for a text that no model was asked about."""
+        del task
+        if completion not in self.prepared:
+            raise InfraFault("the models were not asked about this text")
+        return self.prepared[completion].finish(slot)
+
+
 class Evaluator:
     """Judges attempts in the slots of a pool, and those of tasks that run nothing without one.
 
-    Thread-safe: as many calls run at once as the pool has slots.
+    Thread-safe: as many calls run at once as the pool has slots. Those of tasks that ask models hold no slot meanwhile.
     """
 
-    def __init__(self, registry: Registry, pool: Pool, *, retries: int = 2) -> None:
+    def __init__(self, registry: Registry, pool: Pool, *, retries: int = 2, models: Models | None = None) -> None:
         self._registry = registry
         self._pool = pool
         self._retries = retries
+        self._models = models or NoModels()
         self._golds = Golds()
 
-    def evaluate(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Evaluation:
-        """Judge one completion. Never raises: faults of task, service and caller become null-reward outcomes."""
+    def evaluate(
+        self, task: TaskBase, completion: str, cancel: CancelToken | None = None, asked: Asked | None = None
+    ) -> Evaluation:
+        """Judge one completion; `asked` is what `ask` returned for it, if it was called before.
+
+        Never raises: faults of task, service and caller become null-reward outcomes.
+        """
         token = cancel or CancelToken()
+        verifier = self._registry.get(task.verifier)
+        if not task.asks_models():
+            pool = self._pool if task.runs_something() else _NO_POOL
+            return self._judge_in(pool, task, completion, token, verifier.judge)
+        asked = asked or self.ask(task, completion, token)
+        if asked.fault is not None:
+            evaluation = Evaluation(asked.fault, 0.0, "", verifier.version)
+        else:
+            pool = self._pool if asked.needs_slot else _NO_POOL
+            evaluation = self._judge_in(pool, task, completion, token, asked.judge)
+        flags = verifier.flags(task) if isinstance(verifier, Asking) else ()
+        return replace(evaluation, verdict=_flagged(evaluation.verdict, flags), run_s=evaluation.run_s + asked.spent_s)
+
+    def ask(self, task: TaskBase, completion: str, cancel: CancelToken | None = None) -> Asked:
+        """Ask the models that the task needs; once, for they were asked again already. Never raises."""
+        token = cancel or CancelToken()
+        started = time.monotonic()
+        prepared: dict[str, Prepared] = {}
+        fault: Verdict | None = None
+        try:
+            verifier = _asking(self._registry.get(task.verifier))
+            for text in self._golds.texts(task, completion):
+                line = self._models.line(task.limits.attempt_wall_s)
+                token.attach(line.cancel)
+                prepared[text] = verifier.prepare(task, text, line)
+        except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
+            fault = _verdict_of(error, token)
+        finally:
+            token.attach(None)
+        return Asked(prepared, fault, time.monotonic() - started)
+
+    def _judge_in(self, pool: Pool, task: TaskBase, completion: str, token: CancelToken, judge: Judge) -> Evaluation:
         started = time.monotonic()
         sandbox = ""
         flags: tuple[str, ...] = ()
         origin: Mapping[str, str] = {}
         verdict = _UNDECIDED
-        pool = self._pool if task.runs_something() else _NO_POOL
         for round_ in range(self._retries + 1):
             lend = pool.alone if verdict.outcome is Outcome.INCONCLUSIVE and round_ else pool.slot
             try:
                 with lend() as slot:
                     started = time.monotonic()
                     sandbox, flags, origin = slot.description, slot.flags, slot.origin
-                    verdict = self._judge(task, completion, slot, token)
+                    verdict = self._judge(task, completion, slot, token, judge)
             except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
                 verdict = _verdict_of(error, token)
             if token.cancelled or verdict.outcome not in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE):
                 break
         version = self._registry.get(task.verifier).version
-        flags = tuple(dict.fromkeys((*verdict.flags, *flags)))
-        if flags != verdict.flags:
-            verdict = verdict.model_copy(update={"flags": flags})
-        return Evaluation(verdict, time.monotonic() - started, sandbox, version, origin)
+        return Evaluation(_flagged(verdict, flags), time.monotonic() - started, sandbox, version, origin)
 
-    def _judge(self, task: TaskBase, completion: str, slot: Slot, token: CancelToken) -> Verdict:
+    def _judge(self, task: TaskBase, completion: str, slot: Slot, token: CancelToken, judge: Judge) -> Verdict:
         check_enforceable(task.limits, slot.description)
-        verifier = self._registry.get(task.verifier)
         token.attach(slot.cancel)
         try:
-            verdict = self._golds.judge(verifier, task, completion, slot)
+            verdict = self._golds.judge(judge, task, completion, slot)
         finally:
             token.attach(None)
         if token.cancelled:
             raise Cancelled
-        return verdict
+        return _bounded(verdict)
+
+
+def _bounded(verdict: Verdict) -> Verdict:
+    """Return the verdict. Raises TaskFault if its reward is none that sums of a group can hold.
+
+    With group terms to come, what counts is what the task's bounds make of the sum so far.
+    """
+    reward, standing = verdict.reward, verdict.standing
+    if reward is not None and standing is not None:
+        reward = clip(standing.sum, standing.low, standing.high)
+    if reward is not None and not abs(reward) <= MOST_REWARD:
+        raise TaskFault(f"the reward is {reward:g}, beyond +-{MOST_REWARD:g}: lower the weights")
+    return verdict
+
+
+def _asking(verifier: Verifier) -> Asking:
+    """Return a verifier of tasks that ask models. Raises InfraFault if it cannot ask any."""
+    if not isinstance(verifier, Asking):
+        raise InfraFault(f"{verifier.name} has a task that asks models, and cannot ask them")
+    return verifier
+
+
+def _flagged(verdict: Verdict, flags: tuple[str, ...]) -> Verdict:
+    """Return the verdict with further flags, each once."""
+    together = tuple(dict.fromkeys((*verdict.flags, *flags)))
+    return verdict if together == verdict.flags else verdict.model_copy(update={"flags": together})
 
 
 def _verdict_of(error: Exception, token: CancelToken) -> Verdict:

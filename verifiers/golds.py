@@ -1,13 +1,15 @@
 """Golds: a task that carries a completion known to be right is judged only after that completion has passed."""
 
-import threading
-from collections import OrderedDict
+from collections.abc import Callable
 
 from assay.errors import InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, Verdict
-from assay.verifiers.interface import Verifier
+from assay.verifiers.remembered import Remembered
+
+Judge = Callable[[TaskBase, str, Slot], Verdict]
+"""Judges a completion, as `Verifier.judge` does."""
 
 _REMEMBERED = 100_000  # task contents; about 100 bytes each
 
@@ -16,28 +18,32 @@ class Golds:
     """Remembers, per task content, whether its gold passed. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[str, str] = OrderedDict()  # content hash -> fault, "" when the gold passes
+        self._faults = Remembered[str](_REMEMBERED)  # by content hash; "" when the gold passes
 
-    def judge(self, verifier: Verifier, task: TaskBase, completion: str, slot: Slot) -> Verdict:
+    def texts(self, task: TaskBase, completion: str) -> tuple[str, ...]:
+        """Return what `judge` will have judged: the completion, after the task's gold where nothing is known of it."""
+        if task.gold is None:
+            return (completion,)
+        known = self._faults.get(task.content_hash())
+        if known:
+            return ()  # it does not pass: nothing will be judged
+        return (completion,) if known == "" or completion == task.gold else (task.gold, completion)
+
+    def judge(self, judge: Judge, task: TaskBase, completion: str, slot: Slot) -> Verdict:
         """Judge `completion`, after the task's gold where it has one. Raises TaskFault if the gold does not pass."""
         if task.gold is None:
-            return verifier.judge(task, completion, slot)
+            return judge(task, completion, slot)
         key = task.content_hash()
-        fault = self._recall(key)
+        fault = self._faults.get(key)
         if fault is None and completion != task.gold:
-            fault = self._learn(key, verifier.judge(task, task.gold, slot))
+            fault = self._learn(key, judge(task, task.gold, slot))
             slot.clear()
         if fault:
             raise TaskFault(fault)
-        verdict = verifier.judge(task, completion, slot)
+        verdict = judge(task, completion, slot)
         if completion == task.gold and (fault := self._learn(key, verdict)):
             raise TaskFault(fault)
         return verdict
-
-    def _recall(self, key: str) -> str | None:
-        with self._lock:
-            return self._known.get(key)
 
     def _learn(self, key: str, verdict: Verdict) -> str:
         """Remember what the gold's verdict says of the task. Raises InfraFault if it says nothing."""
@@ -45,8 +51,5 @@ class Golds:
             raise InfraFault(f"the gold could not be run: {verdict.outcome} {verdict.message}")
         passes = verdict.outcome is Outcome.PASSED
         fault = "" if passes else f"the gold does not pass: {verdict.outcome} {verdict.message}"
-        with self._lock:
-            self._known[key] = fault
-            while len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
+        self._faults.put(key, fault)
         return fault

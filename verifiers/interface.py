@@ -1,9 +1,16 @@
-"""What a verifier is: a task model and a function from (task, completion, slot) to Verdict."""
+"""What a verifier is: a task model and a function from (task, completion, slot) to Verdict.
 
-from typing import Any, Protocol  # Any: a verifier's task model is its own
+One that asks model endpoints is judged in two steps, so that no slot is held while a model thinks: `prepare` asks, on
+a line, and returns what is left to do once a slot is there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable  # Any: a verifier's task model is its own
 
 from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, Verdict
+from assay.verifiers.models.interface import Line
 
 
 class Verifier(Protocol):
@@ -26,4 +33,32 @@ class Verifier(Protocol):
 
     def judge(self, task: Any, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault, InfraFault or Inconclusive where there is none to give."""
+        ...
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is left of an attempt once the models have answered."""
+
+    finish: Callable[[Slot], Verdict]
+    """Returns the verdict, the same however often it is called; raises what `Verifier.judge` does."""
+    needs_slot: bool = False
+    """Whether `finish` starts processes; if not, it is given a slot that starts none."""
+
+
+def decided(verdict: Verdict) -> Prepared:
+    """Return what is left of an attempt whose verdict is there: nothing."""
+    return Prepared(lambda _slot: verdict)
+
+
+@runtime_checkable
+class Asking(Protocol):
+    """A verifier that may ask models: for tasks whose `asks_models` says so, `prepare` goes before a slot is lent."""
+
+    def flags(self, task: Any) -> tuple[str, ...]:
+        """Return the flags that every result of the task carries: `judge` where a model's opinion is the verdict."""
+        ...
+
+    def prepare(self, task: Any, completion: str, line: Line) -> Prepared:
+        """Ask what must be asked. Raises TaskFault, and EndpointFault where there is no answer."""
         ...

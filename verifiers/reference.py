@@ -158,8 +158,10 @@ def _presets(profile: Profile) -> str:
 
 
 def _example(registry: Registry, verifier: Verifier) -> Iterator[str]:
-    document, completion = example_of(verifier), WORKED[verifier.name]
+    document, completion = example_of(verifier), WORKED.get(verifier.name)
     yield f"```json\n{json.dumps(document, indent=2)}\n```\n"
+    if completion is None:  # a plugin's
+        return
     yield "with the completion\n" if completion else "with an empty completion\n"
     if completion:
         yield f"```text\n{completion}\n```\n"
@@ -175,6 +177,8 @@ def _example(registry: Registry, verifier: Verifier) -> Iterator[str]:
 
 
 def _result(verifier: Verifier, task: TaskBase, completion: str) -> str:
+    if task.asks_models():
+        return "is `passed` with the reward 1, if the models do as they are told.\n"
     if task.runs_something():
         return "is `passed` with the reward 1.\n"  # not run here: a test does
     verdict = verifier.judge(task, completion, Nowhere())

@@ -1,24 +1,27 @@
 """The table of verifiers, and the one place where a task document becomes a typed task."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar  # Any: documents from callers are unparsed JSON
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
-from assay.errors import InvalidRequest, NotFound, plain
+from assay.errors import InvalidRequest, NotFound
 from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
-from assay.verifiers.rules.rule import ProfiledTask
+from assay.verifiers.plugins import Plugin
+from assay.verifiers.refusals import refusal
+from assay.verifiers.rules.rule import ProfiledTask, Termed, check_weights
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Registry:
-    """An immutable table of verifiers by name."""
+    """An immutable table of verifiers by name; `plugins` are what other distributions offered, refused ones too."""
 
-    def __init__(self, verifiers: Iterable[Verifier]) -> None:
+    def __init__(self, verifiers: Iterable[Verifier], plugins: Iterable[Plugin] = ()) -> None:
         self._by_name = {verifier.name: verifier for verifier in verifiers}
+        self.plugins = tuple(plugins)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -30,7 +33,12 @@ class Registry:
         try:
             return self._by_name[name]
         except KeyError:
-            raise NotFound(f"unknown verifier {name!r}", fix=f"use one of {', '.join(self.names)}") from None
+            raise NotFound(self.missing(name), fix=f"use one of {', '.join(self.names)}") from None
+
+    def missing(self, name: object) -> str:
+        """Say that there is no verifier of that name, and why, where a plugin was to be it."""
+        refused = [plugin.refusal for plugin in self.plugins if plugin.name == name]
+        return f"unknown verifier {name!r}{': ' if refused else ''}{'; '.join(refused)}"
 
     def parse_task(self, document: object, *, path: str = "task") -> TaskBase:
         """Parse a task of any verifier. Raises InvalidRequest naming the path of the fault."""
@@ -38,10 +46,18 @@ class Registry:
             raise InvalidRequest("a task is a JSON object", path=path, fix="send {...} with an id and tests")
         name = document.get("verifier", "python")
         if not isinstance(name, str) or name not in self._by_name:
-            raise InvalidRequest(
-                f"unknown verifier {name!r}", path=f"{path}.verifier", fix=f"use one of {', '.join(self.names)}"
-            )
-        return parse(self._by_name[name].task_model, document, path=path, context={"registry": self})
+            raise InvalidRequest(self.missing(name), path=f"{path}.verifier", fix=f"use one of {', '.join(self.names)}")
+        verifier = self._by_name[name]
+        try:
+            task = parse(verifier.task_model, document, path=path, context={"registry": self})
+            if isinstance(verifier, Termed) and isinstance(task, ProfiledTask):
+                with beneath(path):
+                    check_weights(task, verifier.terms(task))
+        except InvalidRequest as error:
+            if "verifier" not in document:
+                error.fix += f"; a task without `verifier` is one of {name!r}: name its verifier if that is another"
+            raise
+        return task
 
     def with_profile(self, document: object, profile: str, *, path: str) -> object:
         """Return a task document with this preset, unless it names one itself or cannot be a task anyway.
@@ -73,38 +89,18 @@ def parse(
     model: type[Model], document: Mapping[str, Any], *, path: str, context: Mapping[str, Any] | None = None
 ) -> Model:
     """Validate `document` as `model`. Raises InvalidRequest with the JSON path of the first fault."""
+    with beneath(path):
+        try:
+            return model.model_validate(document, context=context)
+        except ValidationError as error:
+            raise refusal(error, document) from error
+
+
+@contextmanager
+def beneath(path: str) -> Iterator[None]:
+    """Put `path` before the paths of InvalidRequest that the block raises: they begin in a document that lies there."""
     try:
-        return model.model_validate(document, context=context)
-    except InvalidRequest as error:  # of a document within this one: its path begins here
-        error.path = f"{path}.{error.path}" if path else error.path
+        yield
+    except InvalidRequest as error:
+        error.path = f"{path}.{error.path}" if path and error.path else path or error.path
         raise
-    except ValidationError as error:
-        faults = error.errors(include_url=False)
-        first = faults[0]
-        where = json_path(path, first["loc"])
-        raise InvalidRequest(
-            plain(first["msg"]), path=where, fix=_fix(first["type"], _unknown_beside(faults))
-        ) from error
-
-
-def json_path(root: str, location: Iterable[str | int]) -> str:
-    """Join a pydantic location to a JSON path: `("cases", 0, "stdin")` gives `root.cases[0].stdin`."""
-    path = root
-    for part in location:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    return path
-
-
-def _unknown_beside(faults: Sequence[ErrorDetails]) -> str:
-    """Name a field that is unknown where the first fault is: perhaps the missing one, misspelled."""
-    beside = faults[0]["loc"][:-1]
-    unknown = (one["loc"] for one in faults if one["type"] == "extra_forbidden")
-    return next((str(where[-1]) for where in unknown if where[:-1] == beside), "")
-
-
-def _fix(kind: str, unknown: str) -> str:
-    known = {
-        "extra_forbidden": "remove the field, or check its spelling",
-        "missing": f"add the field; there is an unknown one, {unknown!r}" if unknown else "add the field",
-    }
-    return known.get(kind, "correct the value")

@@ -9,12 +9,16 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.comparison import Comparison
+from assay.verifiers.processes import read_left
 from assay.verifiers.scoring import Mark, Trace, add_usage, end_of, passed
 from assay.verifiers.spending import Budget
 from assay.verifiers.stdio_program import STARTED
 from assay.verifiers.surroundings import Surroundings
 
 PROGRAM = "assay.verifiers.stdio_program"
+MOST_REPORTED = 65_536
+"""Bytes of a process's report that are read."""
+
 _POLL_S = 60.0
 
 
@@ -28,7 +32,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Run:
-    """One finished run: `refused` holds (outcome, message) when the program never started."""
+    """One finished run: `refused` holds (outcome, message) when the program never started.
+
+    `report` is what the process wrote to its status socket after it had started; the program may have written it.
+    """
 
     outcome: Outcome
     message: str
@@ -37,6 +44,7 @@ class Run:
     exit_code: int | None
     usage: Usage
     refused: tuple[Outcome, str] | None = None
+    report: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,9 @@ def run_cases(
         if refusal is not None:
             marks.append(refusal)
             continue
-        run = _run_case(slot, payload, case, limits, around, budget)
+        stdin = case.stdin.encode("utf-8", "surrogatepass")
+        launch = Launch(Role.CANDIDATE, PROGRAM, payload, limits, around.flavour, (), stdin, around.network)
+        run = run_case(slot, launch, budget)
         runs.append(run)
         if run.refused is not None:
             same = tuple(Mark(run.refused[0], run.refused[1]) for _ in cases)
@@ -87,33 +97,38 @@ def mark_run(run: Run, case: Case, comparison: Comparison) -> Mark:
     return Mark(Outcome.FAILED, f"{difference} ({comparison.mode} comparison)")
 
 
-def _run_case(slot: Slot, payload: bytes, case: Case, limits: Limits, around: Surroundings, budget: Budget) -> Run:
-    stdin = case.stdin.encode("utf-8", "surrogatepass")
+def run_case(slot: Slot, launch: Launch, budget: Budget) -> Run:
+    """Run a program to its end. Raises Inconclusive if the machine was too busy, SandboxFault if a jail broke.
+
+    `launch` is complete but for its descriptors: the only one is a status socket, on which the process says `STARTED`
+    before it runs the program, or why it does not.
+    """
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            fds = (theirs.fileno(),)
-            kind, network = around.flavour, around.network
-            child = slot.start(Launch(Role.CANDIDATE, PROGRAM, payload, limits, kind, fds, stdin, network))
+            child = slot.start(replace(launch, fds=(theirs.fileno(),)))
         child.start_clock()  # for compiling; the run has its own
         said = _await_word(slot, child, ours)
-    if said == STARTED and child.exit is None:
-        child.start_clock()
-    budget.start()
-    over = _await_end(slot, child, budget)
-    budget.pause(child.starved_s())
-    if child.cut_by is Outcome.INCONCLUSIVE:
-        raise Inconclusive("the machine was too busy to time the program")
-    run = _describe_end(child, limits)
-    if said != STARTED:
-        return replace(run, refused=_refusal(said) or (run.outcome, run.message))
+        started = said.startswith(STARTED)
+        if started and child.exit is None:
+            child.start_clock()
+        budget.start()
+        over = _await_end(slot, child, budget)
+        budget.pause(child.starved_s())
+        if child.cut_by is Outcome.INCONCLUSIVE:
+            raise Inconclusive("the machine was too busy to time the program")
+        run = _describe_end(child, launch.limits)
+        if not started:
+            return replace(run, refused=_refusal(said) or (run.outcome, run.message))
+        report = said.removeprefix(STARTED) + read_left(ours, MOST_REPORTED)
+        run = replace(run, report=report[:MOST_REPORTED])
     return replace(run, outcome=over.outcome, message=over.message) if over else run
 
 
 def _await_word(slot: Slot, child: Child, status: socket.socket) -> bytes:
     """Return what the program said before it ran, or died: that it starts, or why it does not."""
     said = b""
-    while said != STARTED:
+    while not said.startswith(STARTED):
         ended = child.exit is not None
         if not ended:
             slot.wait((status,), _POLL_S)

@@ -15,10 +15,14 @@ import sys
 import threading
 import warnings
 import zlib
-from types import ModuleType
+from collections.abc import Callable
+from types import ModuleType, TracebackType
+from typing import Any  # Any: a program's globals hold anything
 
 from assay.verifiers.split.assembly import Program
 from assay.verifiers.split.loading import build, forget_typing, unpack_sources
+
+Finish = Callable[[dict[str, Any]], None]
 
 STARTED = b"started"
 _OWN_FRAMES = 30  # frames of ours below the program's; it is to have the usual 1,000 above them
@@ -32,21 +36,42 @@ _STREAMS = (
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Run the program in `payload` and return its exit code; what cannot run is told on the status socket `fds[0]`."""
-    owner = os.getpid()
     with socket.socket(fileno=fds[0]) as status:
-        sources, _, forbid = unpack_sources(payload)
-        path = os.path.join(os.getcwd(), "solution.py")
-        program = build(sources, forbid, path)
-        if not isinstance(program, Program):
-            outcome, message = program
-            status.sendall(f"{outcome} {message[:_LONGEST]}".encode("utf-8", "replace"))
+        program = make_ready(payload, status)
+        if program is None:
             return 1
-        _prepare(program, path, payload)
         status.sendall(STARTED)
-    code = _run(program, path)
+    return run(program, lambda _: None)
+
+
+def make_ready(payload: bytes, status: socket.socket) -> Program | None:
+    """Build the program and its surroundings; None if it cannot run, which is then told on the status socket."""
+    sources, _, forbid = unpack_sources(payload)
+    path = _path()
+    program = build(sources, forbid, path)
+    if not isinstance(program, Program):
+        outcome, message = program
+        status.sendall(f"{outcome} {message[:_LONGEST]}".encode("utf-8", "replace"))
+        return None
+    _prepare(program, path, payload)
+    return program
+
+
+def run(program: Program, finish: Finish) -> int:
+    """Run a program that was made ready and return its exit code.
+
+    `finish` is called with the program's globals once it has ended well, before its exit handlers run; what it raises
+    is the program's own fault.
+    """
+    owner = os.getpid()
+    code = _run(program, _path(), finish)
     if os.getpid() != owner:
         os._exit(code)  # a child that the program forked and that reached the end
     return code
+
+
+def _path() -> str:
+    return os.path.join(os.getcwd(), "solution.py")
 
 
 def _prepare(program: Program, path: str, payload: bytes) -> None:
@@ -75,28 +100,40 @@ def _stream(fd: int, mode: str, errors: str) -> io.TextIOWrapper:
     return stream
 
 
-def _run(program: Program, path: str) -> int:
+def _run(program: Program, path: str, finish: Finish) -> int:
     module = ModuleType("__main__")
     module.__file__ = path
     module.__dict__.update(__builtins__=builtins, __annotations__={}, __cached__=None)
     sys.modules["__main__"] = module
-    try:
-        exec(program.unit, module.__dict__)
-        code = 0
-    except BaseException as error:  # noqa: BLE001 - the program may raise anything; Python reports it and exits 1
-        code = _report(error)
+    code = _outcome(lambda: exec(program.unit, module.__dict__))
+    if code == 0:
+        code = _outcome(lambda: finish(module.__dict__))
     return _shut_down(code, module)
+
+
+def _outcome(work: Callable[[], None]) -> int:
+    try:
+        work()
+    except BaseException as error:  # noqa: BLE001 - the program may raise anything; Python reports it and exits 1
+        return _report(error)
+    return 0
 
 
 def _report(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return _exit_code(error)
-    trace = error.__traceback__.tb_next if error.__traceback__ else None  # without our own frame
+    trace = _without_ours(error.__traceback__)
     try:
         sys.excepthook(type(error), error.with_traceback(trace), trace)
     except BaseException:  # noqa: BLE001 - the program's own hook may raise anything
         return 1
     return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _without_ours(trace: TracebackType | None) -> TracebackType | None:
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
 
 
 def _exit_code(error: SystemExit) -> int:

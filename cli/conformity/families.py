@@ -5,7 +5,18 @@ from collections.abc import Mapping, Sequence
 from assay.cli.conformity.advantage_cases import check_advantages
 from assay.cli.conformity.judging import Judge, Judged, agree
 from assay.cli.conformity.lines import Document, FamilyLine
-from assay.cli.conformity.mappings import composition, kernels, maths, puzzles, shapes, text, vision
+from assay.cli.conformity.mappings import (
+    composition,
+    kernels,
+    maths,
+    optimisation,
+    puzzles,
+    shapes,
+    simulator,
+    sql,
+    text,
+    vision,
+)
 from assay.cli.conformity.mappings.mapping import Check
 from assay.outcomes import Outcome
 from assay.schema import Scoring
@@ -66,6 +77,9 @@ _CHECKS: Mapping[str, Check] = {
     **puzzles.FAMILIES,
     **shapes.FAMILIES,
     **maths.FAMILIES,
+    **optimisation.FAMILIES,
     **composition.FAMILIES,
     **kernels.FAMILIES,
+    **simulator.FAMILIES,
+    **sql.FAMILIES,
 }

@@ -16,6 +16,12 @@ def names(path):
     except OSError as error:
         return [type(error).__name__]
 
+def folders(top):  # not those within the interpreter's, which may lie below /tmp and hold ten thousand
+    for path, inner, _ in os.walk(top):
+        below = [(name, os.path.join(path, name)) for name in inner]
+        inner[:] = [name for name, whole in below if not (os.path.ismount(whole) or whole == sys.prefix)]
+        yield path
+
 def settled(text):  # without the name of a folder that is this attempt's alone
     return text.replace(own, "~") if own != "/tmp" else text
 
@@ -32,7 +38,7 @@ status = dict(line.split(":\\t", 1) for line in lines("/proc/self/status") if ":
 space = os.statvfs("/tmp")
 facts = {
     "folder": settled(os.getcwd()),
-    "files": sorted(settled(path) for top in (own, "/tmp", "/dev/shm", "/var/tmp") for path, _, _ in os.walk(top)),
+    "files": sorted(settled(path) for top in (own, "/tmp", "/dev/shm", "/var/tmp") for path in folders(top)),
     "names": names("."),
     "temporary": names("/tmp"),
     "space": (space.f_blocks, space.f_bfree // 64, space.f_files, space.f_ffree) if own == "/tmp" else "the machine's",

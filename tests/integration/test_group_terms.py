@@ -296,6 +296,19 @@ def test_a_worker_that_dies_before_it_completes_a_group_costs_nothing(data_dir: 
         assert_exactly_once(lines, 3)
 
 
+def test_a_mark_that_cannot_be_read_stops_no_other(data_dir: Path) -> None:
+    """Groups that are ripe after it are completed all the same, and it is looked at again later."""
+    with running(settings_for(data_dir, workers=0)) as service:
+        service.connection.ask("ZADD", keys.RIPE, 0, "no mark", 0, b"\xff {", 0, 'batch "group" "more"')
+        batch_id = submit(service.http, THREE)
+        judge_all(service, batch_id)
+
+        lines = follow(service.http, batch_id)
+
+        assert rewards(lines) == [1.5, 1.0, 0.5]
+        assert service.connection.ask("ZCARD", keys.RIPE) == 3
+
+
 TOO_LARGE = bytes.fromhex("28b52ffde0") + (2**60).to_bytes(8, "little") + b"\1\0\0"  # a frame that says it is
 
 

@@ -110,6 +110,17 @@ def test_a_verifier_that_lacks_it_is_refused_by_name(body: dict[str, Any], path:
     assert caught.value.path == path
 
 
+def test_a_stored_composite_that_lacks_the_parameters_says_so() -> None:
+    """They are given where a task names its profile, so that it has to be stored with both."""
+    store = Store({"id": "c", "verifier": "composite", "group_terms": [{"kind": "majority", "name": "vote"}]})
+
+    with pytest.raises(InvalidRequest, match="needs 'answer'") as caught:
+        read({"attempts": [attempt("c")], "options": {"profile": "open-rs/paper"}}, store)
+
+    assert caught.value.path == "attempts[0].task_id"
+    assert "store it with this profile and its parameters" in caught.value.fix
+
+
 def test_a_preset_that_nobody_has_is_refused_with_those_there_are() -> None:
     """A wrong name gets the right ones in return."""
     with pytest.raises(InvalidRequest, match="use one of visual-rft/hardened"):

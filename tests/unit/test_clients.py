@@ -230,6 +230,17 @@ def test_run_returns_results_in_input_order() -> None:
     assert [one.index for one in service.client().run([], [])] == [0, 1]
 
 
+def test_texts_that_utf8_cannot_hold_come_through() -> None:
+    """A completion may get such a text into its result's message: the service escapes it, and no result is lost."""
+    odd = line(result(1)).replace(b'"message":""', b'"message":"\\ud800"')
+    service = FakeService(
+        httpx.Response(200, content=odd), status(1, 1), httpx.Response(200, content=b'{"results":[' + odd + b"]}")
+    )
+
+    assert [one.message for one in service.client().iter_results("b")] == ["\ud800"]
+    assert service.client().score_one({"id": "t"}, "x").message == "\ud800"
+
+
 def test_score_one_sends_a_pair() -> None:
     """One completion goes as a pair and comes back as one result."""
     service = FakeService(httpx.Response(200, json={"results": [result(1).model_dump(mode="json")]}))

@@ -231,10 +231,14 @@ def test_the_slot_is_cleared_between_parts_that_run() -> None:
         ({"terms": [CLASS], "weights": {"class": float("inf")}}, "tasks[3].weights.class", "finite"),
         ({"terms": [CLASS], "clip": [1, 0]}, "tasks[3]", "clip of the reward"),
         ({"terms": [CLASS], "scoring": "all"}, "tasks[3]", "weighted sum"),
-        ({"terms": [CLASS], "parameters": {"a": 1}}, "tasks[3]", "go with a profile"),
-        ({"profile": "nobody/paper"}, "tasks[3]", "unknown profile"),
+        ({"terms": [CLASS], "parameters": {"a": 1}}, "tasks[3].profile", "go with a profile"),
+        ({"profile": "nobody/paper"}, "tasks[3].profile", "unknown profile"),
         ({"group_terms": [{"kind": "majority", "name": "m"}], "gold": "x"}, "tasks[3]", "a gold says nothing"),
-        ({"terms": [CLASS], "group_terms": [{"kind": "median", "name": "m"}]}, "tasks[3].group_terms[0]", "median"),
+        (
+            {"terms": [CLASS], "group_terms": [{"kind": "median", "name": "m"}]},
+            "tasks[3].group_terms[0].kind",
+            "median",
+        ),
         (
             {"terms": [CLASS], "group_terms": [{"kind": "relative_length", "name": "m", "right": "x"}]},
             "tasks[3]",

@@ -56,6 +56,17 @@ def task(**fields: Any) -> TaskBase:
     return TaskBase(id="t", verifier="scripted", **fields)
 
 
+@pytest.mark.parametrize("reward", [1e308, -1e13, float("inf"), float("nan")])
+def test_rewards_that_no_sum_can_hold_are_the_tasks_fault(reward: float) -> None:
+    """They would make the mean of a group infinite."""
+    evaluation = evaluator(ScriptedVerifier(lambda: Verdict(outcome=Outcome.PASSED, reward=reward))).evaluate(
+        task(), ""
+    )
+
+    assert (evaluation.verdict.outcome, evaluation.verdict.reward) == (Outcome.TASK_ERROR, None)
+    assert "lower the weights" in evaluation.verdict.message
+
+
 @pytest.mark.parametrize(
     ("error", "outcome", "tries"),
     [

@@ -30,6 +30,7 @@ REASONS = {
     "verifiers/split/definitions.py": "compiles the task's prompt and tests, in the oracle's jail",
     "verifiers/split/rehearsal.py": "runs a constant of its own, to warm an interpreter up",
     "verifiers/checker_program.py": "runs the task's checker, in the oracle's jail",
+    "verifiers/program/verify_program.py": "runs the task's own verifier, in the oracle's jail",
     "verifiers/maths/foreign.py": "a LaTeX parser, in a jailed process that holds nothing but the text",
     "service/queue.py": "has Redis run our own scripts",
     "service/recording.py": "has Redis run our own scripts",

@@ -1,6 +1,6 @@
 """Chunks: packing, sizes, interleaving."""
 
-from assay.service.chunks import Entry, Member, TaskRef, Terms, choose_size, cut, interleave, pack, unpack
+from assay.service.chunks import Entry, Member, TaskRef, Terms, choose_size, cut, interleave, pack, to_ref, unpack
 
 
 def member(index: int, task: str = "t", batch: str = "b", completion: str = "x") -> Member:
@@ -54,3 +54,11 @@ def test_cutting_loses_nothing() -> None:
     members = [member(index) for index in range(10)]
 
     assert [len(part) for part in cut(members, 4)] == [4, 4, 2]
+
+
+def test_task_references_of_older_versions_are_read() -> None:
+    """Those had nothing to say about models: their tasks ask none."""
+    older = ["t", "k", "c", "echo", ["numpy"], "{}"]
+
+    assert to_ref(older) == TaskRef("t", "k", "c", "echo", ("numpy",), "{}", asks_models=False)
+    assert to_ref([*older, True]).asks_models

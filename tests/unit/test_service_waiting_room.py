@@ -1,14 +1,20 @@
 """The waiting room: who is next, and who is no longer wanted."""
 
-from assay.schema import TaskBase
+from assay.outcomes import Outcome
+from assay.schema import TaskBase, Verdict
 from assay.service.chunks import Entry, Member, TaskRef, Terms
 from assay.service.fakes import EchoTask
 from assay.service.queue import Claim, Lane
 from assay.service.waiting_room import Held, WaitingRoom, Work
+from assay.verifiers.evaluate import Asked
+from assay.verifiers.interface import Prepared
+from assay.verifiers.models.judge import JudgeTask
 from assay.verifiers.rules.classification import ClassificationTask
 
 TASK = EchoTask(id="t", tests=("a",))
 LIGHT = ClassificationTask(id="t", label="cat")
+ASKING = JudgeTask(id="t", endpoint="m", kind="rubric", rubric="100 for a cat")
+ASKED = Asked({"": Prepared(lambda _: Verdict(outcome=Outcome.PASSED, reward=1.0), needs_slot=True)})
 
 
 def work(
@@ -81,6 +87,102 @@ def test_light_work_that_is_done_makes_room_for_nothing_else() -> None:
     assert room.wait_until_idle(0.0) is False
 
 
+def test_work_that_asks_models_takes_no_slot_until_they_have_answered() -> None:
+    """It has threads of its own, the most urgent first; then it waits for a slot like any other."""
+    room = WaitingRoom(1, 0, model_calls=2)
+    room.add([work(0, task=ASKING), work(1, interactive=True, task=ASKING), work(2)])
+
+    first, second = room.take_asking(), room.take_asking()
+    assert first is not None
+    assert second is not None
+    room.hand_over(second, ASKED)
+
+    assert [one.member.entry.index for one in (first, second)] == [1, 0]
+    assert taken(room) == 2
+    assert sorted(one.member.entry.index for one in room.running()) == [1, 2]
+    room.leave(first, *(one for one in room.running() if one.task is TASK))
+    assert taken(room) == 0
+
+
+def test_what_has_asked_models_leaves_reserved_slots_alone() -> None:
+    """A batch's attempt is a batch's attempt, also on its second step."""
+    room = WaitingRoom(2, 1, model_calls=2)
+    room.add([work(0), work(1, task=ASKING)])
+    slot = room.take()
+    asking = room.take_asking()
+    assert slot is not None
+    assert asking is not None
+    room.hand_over(asking, ASKED)
+    room.add([work(2, interactive=True)])
+
+    assert taken(room) == 2
+    room.leave(slot)
+    assert taken(room) == 1
+
+
+def test_batches_leave_threads_that_ask_to_interactive_work() -> None:
+    """Whoever waits on the line asks models at once, however many attempts of batches do."""
+    room = WaitingRoom(1, 0, model_calls=1)
+    room.add([work(0, task=ASKING), work(1, task=ASKING), work(2, interactive=True, task=ASKING)])
+
+    order = []
+    for _ in range(2):
+        next_work = room.take_asking()
+        assert next_work is not None
+        order.append(next_work)
+    room.add([work(3, interactive=True, task=ASKING)])
+    third = room.take_asking()
+    room.leave(order[1])
+    last = room.take_asking()
+
+    assert [one.member.entry.index for one in order] == [2, 0]
+    assert third is not None
+    assert third.member.entry.index == 3
+    assert last is not None
+    assert last.member.entry.index == 1
+
+
+def test_work_that_asks_models_is_wanted_apart() -> None:
+    """However much of it waits, other lanes are served; of its own as much is wanted as is asked at once."""
+    room = WaitingRoom(2, 0, model_calls=3)
+    asking, other = Lane(False, 0, asks_models=True), Lane(False, 0)
+
+    room.add([work(index, task=ASKING) for index in range(2)])
+    some = room.wanted([asking, other])
+    room.add([work(2, task=ASKING)])
+    enough = room.wanted([asking, other])
+
+    assert some == [asking, other]
+    assert enough == [other]
+
+
+def test_what_has_asked_models_is_never_late() -> None:
+    """It was in time when it began."""
+    room = WaitingRoom(1, 0)
+    room.add([work(0, deadline=10.0, task=ASKING), work(1, deadline=10.0, task=ASKING)])
+    asking = room.take_asking()
+    assert asking is not None
+    room.hand_over(asking, ASKED)
+
+    late = room.take_late(now=20.0)
+
+    assert [one.member.entry.index for one in late] == [1]
+    assert taken(room) == 0
+
+
+def test_cancelling_reaches_work_between_its_steps() -> None:
+    """The token is the same throughout."""
+    room = WaitingRoom(1, 0)
+    room.add([work(0, task=ASKING)])
+    asking = room.take_asking()
+    assert asking is not None
+    room.hand_over(asking, ASKED)
+
+    room.cancel([("b", 0)])
+
+    assert asking.token.cancelled
+
+
 def test_quick_work_is_fetched_ahead() -> None:
     """As much is wanted as was done a moment ago, so that slots never wait for a chunk; no more once all is slow."""
     moments = [0.0]
@@ -142,3 +244,4 @@ def test_a_closed_room_starts_nothing() -> None:
 
     assert room.take() is None
     assert room.take_light(1) == []
+    assert room.take_asking() is None

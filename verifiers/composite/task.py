@@ -6,14 +6,23 @@ from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Literal, Self  # Any: a part's task is unparsed JSON until its verifier types it
 
-from pydantic import ConfigDict, Field, PrivateAttr, ValidationInfo, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
 from assay.schema import Scoring, TaskBase, Wire
 from assay.verifiers.composite.group_terms import GroupTerm, Name
 from assay.verifiers.composite.profiles import PROFILES
-from assay.verifiers.composite.templates import fill
+from assay.verifiers.composite.templates import expanded, pointed
+from assay.verifiers.refusals import refusal
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.rule import Factor, Profile, ProfiledTask, Termed
 
@@ -123,6 +132,7 @@ class CompositeTask(ProfiledTask):
     """Lowest and highest reward."""
 
     _parts: tuple[TypedPart, ...] = PrivateAttr(())
+    _asks_models: bool = PrivateAttr(False)  # kept, because it is asked for once per attempt, and usually False
 
     @property
     def parts(self) -> tuple[TypedPart, ...]:
@@ -142,6 +152,10 @@ class CompositeTask(ProfiledTask):
         """Whether any part is."""
         return any(part.first_task.is_timed() for part in self._parts)
 
+    def asks_models(self) -> bool:
+        """Whether any part does."""
+        return self._asks_models
+
     @cached_property
     def _content_hash(self) -> str:
         """Hash what the parts' tasks mean, not how they are written."""
@@ -158,21 +172,13 @@ class CompositeTask(ProfiledTask):
     @model_validator(mode="before")
     @classmethod
     def _lay_over_profile(cls, document: Any) -> Any:
-        if not isinstance(document, Mapping):
-            return document
-        given = document.get("parameters", {})
-        if document.get("profile") is None:
-            if given:
-                raise ValueError("parameters go with a profile: name one")
-            return document
-        if not isinstance(document["profile"], str):
-            return document  # refused for its type
-        known = {profile.name: profile for profile in cls.PROFILES}
-        if document["profile"] not in known:
-            raise ValueError(f"unknown profile {document['profile']!r}: use one of {', '.join(known) or '(none)'}")
-        if not isinstance(given, Mapping):
-            return document  # refused for its type
-        return {**fill(known[document["profile"]], given), **document}
+        if isinstance(document, Mapping) and document.get("profile") is None and document.get("parameters"):
+            raise InvalidRequest(
+                "parameters go with a profile",
+                path="profile",
+                fix="name one here: for a task that is stored options.profile comes too late",
+            )
+        return expanded(cls.PROFILES, document)
 
     @model_validator(mode="after")
     def _agree(self, info: ValidationInfo) -> Self:
@@ -183,9 +189,21 @@ class CompositeTask(ProfiledTask):
         if not isinstance(registry, Registry):
             raise ValueError("a composite task is typed by a registry, which knows the verifiers of its parts")
         self._parts = tuple(_type_part(self, number, registry) for number in range(len(self.terms)))
-        if "limits" in self.model_fields_set and not self.runs_something():
+        self._asks_models = any(part.first_task.asks_models() for part in self._parts)
+        if "limits" in self.model_fields_set and not (self.runs_something() or self._asks_models):
             raise ValueError("limits mean nothing here: no part runs anything")
         return self
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _point_at_parameters(cls, document: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Have faults of what a profile was filled with point at the parameter: nobody wrote the rest."""
+        try:
+            return handler(document)
+        except ValidationError as error:
+            raise pointed(cls.PROFILES, document, refusal(error, expanded(cls.PROFILES, document))) from error
+        except InvalidRequest as error:
+            raise pointed(cls.PROFILES, document, error) from error
 
 
 def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[str]:
@@ -243,7 +261,7 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
     known = [name for name in registry.names if name != task.verifier]
     if spec.verifier not in known:
         raise InvalidRequest(
-            f"unknown verifier {spec.verifier!r}", path=f"{path}.verifier", fix=f"use one of {', '.join(known)}"
+            registry.missing(spec.verifier), path=f"{path}.verifier", fix=f"use one of {', '.join(known)}"
         )
     document = {**spec.task, **given, "id": task.id, "verifier": spec.verifier}
     typed = registry.parse_task(document, path=f"{path}.task")
@@ -253,7 +271,9 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
             path="requires",
             fix="name it here: it decides who judges",
         )
-    has_limits = "limits" in task.model_fields_set and typed.runs_something()
+    if given and typed.asks_models():
+        raise InvalidRequest("a part that asks models is given nothing", path=f"{path}.given", fix="drop it")
+    has_limits = "limits" in task.model_fields_set and (typed.runs_something() or typed.asks_models())
     return typed.model_copy(update={"limits": task.limits}) if has_limits else typed
 
 

@@ -1,11 +1,14 @@
 """Composites as named templates: what a published reward fixes, with holes for what belongs to one task."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any  # Any: a template is a JSON document with holes
 
 from assay.errors import InvalidRequest
-from assay.verifiers.rules.rule import Profile
+from assay.verifiers.rules.rule import Profile, unknown_profile
+
+_STEP = re.compile(r"\[(?P<index>\d+)\]|\.?(?P<name>[^.\[]+)")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,44 @@ def fill(profile: Profile, given: Mapping[str, Any]) -> Mapping[str, Any]:
     values = {hole.name: given.get(hole.name, hole.default) for hole in holes}
     filled: Mapping[str, Any] = _filled(profile.fields, values)
     return filled
+
+
+def expanded(profiles: Iterable[Profile], document: Any) -> Any:
+    """Return a task with the fields of its profile, if it names one. Raises InvalidRequest if that cannot be filled."""
+    name, given = (document.get("profile"), document.get("parameters", {})) if isinstance(document, Mapping) else (0, 0)
+    if not isinstance(name, str) or not isinstance(given, Mapping):
+        return document  # there is none, or it is refused for its type
+    known = {profile.name: profile for profile in profiles}
+    if name not in known:
+        raise unknown_profile(name, known)
+    return {**fill(known[name], given), **document}
+
+
+def pointed(profiles: Iterable[Profile], document: Any, error: InvalidRequest) -> InvalidRequest:
+    """Return a refusal that points at what filled a profile, where a fault lies in fields that the profile gives."""
+    field = error.path.partition("[")[0]
+    if isinstance(document, Mapping) and field not in document:
+        for profile in profiles:
+            if profile.name == document.get("profile") and field in profile.fields:
+                error.path = _hole_at(profile, error.path) or "parameters"
+    return error
+
+
+def _hole_at(profile: Profile, path: str) -> str | None:
+    """Return the path of the parameter that fills a template at a path, such as `parameters.answer`; None if none does.
+
+    What lies beneath a parameter keeps the rest of its path.
+    """
+    here: Any = profile.fields
+    for match in _STEP.finditer(path):
+        if isinstance(here, Parameter):
+            return f"parameters.{here.name}{path[match.start() :]}"
+        step = match["name"] if match["index"] is None else int(match["index"])
+        try:
+            here = here[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return f"parameters.{here.name}" if isinstance(here, Parameter) else None
 
 
 def shown(value: Any) -> Any:

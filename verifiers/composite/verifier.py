@@ -1,12 +1,18 @@
 """The verifier `composite`."""
 
+from collections.abc import Iterator, Mapping
+
 from assay.canonical import content_hash
 from assay.errors import TaskFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.composite.combining import Ended, Passed, combine, merge, passed
 from assay.verifiers.composite.task import CompositeTask, TypedPart
+from assay.verifiers.interface import Asking, Prepared
+from assay.verifiers.models.interface import Line
 from assay.verifiers.registry import Registry
+
+_NOTHING: Mapping[str, Prepared] = {}
 
 
 class CompositeVerifier:
@@ -20,22 +26,57 @@ class CompositeVerifier:
         self._registry = registry
         self.version = f"1+{content_hash({name: registry.get(name).version for name in registry.names})[:8]}"
 
+    def flags(self, task: CompositeTask) -> tuple[str, ...]:
+        """Return the flags of all parts that ask models."""
+        return tuple(flag for part, verifier in self._asking(task) for flag in verifier.flags(part.first_task))
+
+    def prepare(self, task: CompositeTask, completion: str, line: Line) -> Prepared:
+        """Ask for every part that asks models, one after the other. Raises TaskFault and EndpointFault."""
+        prepared: dict[str, Prepared] = {}
+        for part, verifier in self._asking(task):
+            try:
+                prepared[part.spec.name] = verifier.prepare(part.first_task, completion, line)
+            except TaskFault as error:
+                raise TaskFault(f"{part.spec.name}: {error}") from error
+        needs_slot = any(_runs(part, prepared) for part in task.parts)
+        return Prepared(lambda slot: self._judge(task, completion, slot, prepared), needs_slot)
+
     def judge(self, task: CompositeTask, completion: str, slot: Slot) -> Verdict:
+        """Return the verdict where no part asks models. Raises TaskFault, InfraFault and Inconclusive."""
+        return self._judge(task, completion, slot, _NOTHING)
+
+    def _judge(self, task: CompositeTask, completion: str, slot: Slot, prepared: Mapping[str, Prepared]) -> Verdict:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive where a part does."""
         ended: list[Ended] = []
         has_run = False
         for part in task.parts:
-            runs = part.first_task.runs_something()
+            runs = _runs(part, prepared)
             if runs and has_run:
                 slot.clear()
             has_run |= runs
-            ended.append(Ended(part, self._judge_part(part, passed(ended), completion, slot)))
+            try:
+                asked = prepared.get(part.spec.name)
+                verdict = (
+                    self._judge_part(part, passed(ended), completion, slot) if asked is None else asked.finish(slot)
+                )
+            except TaskFault as error:
+                raise TaskFault(f"{part.spec.name}: {error}") from error
+            ended.append(Ended(part, verdict))
             if not ended[-1].has_reward:
                 return merge(ended, ended[-1].verdict.outcome)
         return combine(task, ended, completion)
 
     def _judge_part(self, part: TypedPart, marks: Passed, completion: str, slot: Slot) -> Verdict:
-        try:
-            return self._registry.get(part.spec.verifier).judge(part.task(marks), completion, slot)
-        except TaskFault as error:
-            raise TaskFault(f"{part.spec.name}: {error}") from error
+        return self._registry.get(part.spec.verifier).judge(part.task(marks), completion, slot)
+
+    def _asking(self, task: CompositeTask) -> Iterator[tuple[TypedPart, Asking]]:
+        for part in task.parts:
+            verifier = self._registry.get(part.spec.verifier)
+            if part.first_task.asks_models() and isinstance(verifier, Asking):
+                yield part, verifier
+
+
+def _runs(part: TypedPart, prepared: Mapping[str, Prepared]) -> bool:
+    """Say whether judging a part starts processes."""
+    asked = prepared.get(part.spec.name)
+    return part.first_task.runs_something() if asked is None else asked.needs_slot

@@ -1,6 +1,8 @@
 """Building nodes and looking into them."""
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any, get_args  # Any: a node of the type beside which it stands
 
 from assay.verifiers.maths.nodes import (
     Addition,
@@ -65,23 +67,32 @@ def number(value: int | Fraction) -> Number:
     return Number(Fraction(value))
 
 
+def _parts_of_bound(node: Bound) -> tuple[Node, ...]:
+    return tuple(part for part in (node.body, node.low, node.high) if part is not None)
+
+
+_PARTS: Mapping[type[Any], Callable[[Any], tuple[Node, ...]]] = {
+    Addition: lambda node: node.terms,
+    Multiplication: lambda node: node.factors,
+    Sequence: lambda node: node.items,
+    Relation: lambda node: node.members,
+    Ratio: lambda node: node.parts,
+    Call: lambda node: node.arguments,
+    Power: lambda node: (node.base, node.exponent),
+    Span: lambda node: (node.low, node.high),
+    Combined: lambda node: (node.left, node.right),
+    Bound: _parts_of_bound,
+    Grid: lambda node: tuple(cell for row in node.rows for cell in row),
+}
+"""What a node of each type is made of: a table, because nothing is asked more often. Others are made of nothing."""
+_SCALARS = frozenset(get_args(Scalar))
+_NONE: frozenset[str] = frozenset()
+
+
 def children(node: Node) -> tuple[Node, ...]:
     """Return what a node is made of, in order."""
-    match node:
-        case Addition(parts) | Multiplication(parts) | Sequence(parts) | Relation(parts) | Ratio(parts):
-            return parts
-        case Call(_, parts):
-            return parts
-        case Power(base, exponent):
-            return (base, exponent)
-        case Span(low, high) | Combined(_, low, high):
-            return (low, high)
-        case Bound(_, _, body, low, high):
-            return tuple(part for part in (body, low, high) if part is not None)
-        case Grid(rows):
-            return tuple(cell for row in rows for cell in row)
-        case _:
-            return ()
+    parts = _PARTS.get(type(node))
+    return () if parts is None else parts(node)
 
 
 def depth_of(node: Node) -> int:
@@ -91,14 +102,17 @@ def depth_of(node: Node) -> int:
 
 def is_scalar(node: Node) -> bool:
     """Whether it has one value: neither itself nor any part of it is a structure or words."""
-    return isinstance(node, Scalar) and all(map(is_scalar, children(node)))
+    return type(node) in _SCALARS and all(map(is_scalar, children(node)))
 
 
 def symbols_of(node: Node) -> frozenset[str]:
     """Return the names of all free symbols."""
     if isinstance(node, Symbol):
         return frozenset((node.name,))
-    found: frozenset[str] = frozenset().union(*map(symbols_of, children(node)))
+    parts = children(node)
+    if not parts:
+        return _NONE
+    found = _NONE.union(*map(symbols_of, parts))
     if isinstance(node, Bound) and node.operator is not Operator.DERIVATIVE:
         return found - {node.variable}
     return found

@@ -4,36 +4,39 @@ Where mpmath is not installed it can be started all the same, and says so.
 """
 
 import importlib
-from fractions import Fraction
+from functools import cache
+from types import ModuleType
 from typing import Any  # Any: msgpack values
 
 from assay.verifiers.maths import asking
-from assay.verifiers.maths.building import ONE, add, number
-from assay.verifiers.maths.nodes import Call, Constant, Function, Named, Power, Symbol
 
 _NEEDED = ("mpmath",)
+_CONSTANTS: tuple[Any, ...] = (
+    ["c", "pi"],
+    ["c", "e"],
+    *(["f", name, ["n", "0x3", "0x2", None]] for name in ("sin", "cos", "ln", "sinh", "atan")),
+    ["^", ["c", "e"], ["c", "pi"]],
+    ["f", "root", ["n", "0x2", "0x1", None], ["n", "0x2", "0x1", None]],
+    ["^", ["s", "x"], ["n", "0x1", "0x2", None]],
+    ["*", ["c", "i"], ["+", ["c", "pi"], ["s", "x"]]],
+)
+_AHEAD_DIGITS = 400
+_USUAL_DIGITS = 150
 
 
 def warm() -> None:
-    """Import what every process needs, and do once what each would repeat."""
+    """Import what every process needs, and do once what each would repeat: digits of constants, first of all."""
     if not asking.are_installed(_NEEDED):
         return
-    importlib.import_module("assay.verifiers.maths.probes")
     asking.versions()
-    two = number(2)
-    waves = add(*(Power(Call(name, (Symbol("x"),)), two) for name in (Function.SIN, Function.COS)))
-    logarithm = Call(Function.LN, (Power(Constant(Named.E), Constant(Named.PI)),))
-    root = Call(Function.ROOT, (two, two))
-    pairs: asking.Pairs = [
-        (root, Power(two, number(Fraction(1, 2))), 0.0),
-        (ONE, waves, 0.0),
-        (Constant(Named.PI), logarithm, 0.0),
-    ]
-    _answer(asking.ask_pairs(pairs))
+    point: asking.Point = {"x": 0.4}
+    for digits in (_AHEAD_DIGITS, _USUAL_DIGITS):
+        same = [asking.Comparison(value, value, 0.0, digits, [point], True, True) for value in _CONSTANTS]
+        _answer(asking.ask_digits(same))
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
-    """Answer one question about pairs or values on `fds[0]`: a list of findings, or whether they can be evaluated."""
+    """Answer one question on `fds[0]`: a list of findings, or whether values can be evaluated."""
     asking.answer_on(fds[0], lambda: _answer(payload))
     return 0
 
@@ -41,10 +44,14 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
 def _answer(payload: bytes) -> Any:
     if not asking.are_installed(_NEEDED):
         return asking.MISSING
-    # Here, not at the top: without mpmath this module must be importable, to say so. The warm interpreter has it.
-    from assay.verifiers.maths.probes import can_evaluate, find
-
     kind, asked = asking.read_question(payload)
+    probes = _probes()
     if kind == "alone":
-        return all(map(can_evaluate, asked))
-    return [str(find(gold, answer, tolerance)) for gold, answer, tolerance in asked]
+        return all(probes.can_evaluate(value, points) for value, points in asked)
+    return [str(probes.find(asking.Comparison(*comparison))) for comparison in asked]
+
+
+@cache
+def _probes() -> ModuleType:
+    """Return the module that evaluates. Without mpmath this one must be importable, to say so."""
+    return importlib.import_module("assay.verifiers.maths.probes")

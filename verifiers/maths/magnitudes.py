@@ -78,7 +78,8 @@ def of_fraction(value: Fraction) -> Value:
         log = math.log(abs(value.numerator)) - math.log(value.denominator)
         return Beyond(log, 1 if value > 0 else -1)
     result = value.numerator / value.denominator
-    return Near(complex(result), 0.0 if value == Fraction(result) else abs(result) * EPSILON)
+    is_exact = result.as_integer_ratio() == (value.numerator, value.denominator)
+    return Near(complex(result), 0.0 if is_exact else abs(result) * EPSILON)
 
 
 def total(values: list[Value]) -> Value:

@@ -1,25 +1,15 @@
-"""Evaluation at any precision, in the symbolic process only: nothing here is bounded but by the process's limits."""
+"""Evaluation at any precision, in the symbolic process only: nothing here is bounded but by the process's limits.
+
+Values are as `packing` has them, and are evaluated as they stand: every page that a process touches it pays for, and
+to make nodes of them first would touch many.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Any  # Any: numbers of a library without types
+from typing import Any  # Any: packed values; numbers of a library without types
 
 import mpmath
 
-from assay.verifiers.maths.nodes import (
-    Addition,
-    Bound,
-    Call,
-    Constant,
-    Function,
-    Multiplication,
-    Named,
-    Node,
-    Number,
-    Numeral,
-    Operator,
-    Power,
-    Symbol,
-)
+from assay.verifiers.maths.nodes import Function, Named, Operator
 
 _Real = Any  # a number of mpmath
 _MOST_STEPS = 100_000
@@ -29,10 +19,10 @@ class NoValue(ArithmeticError):
     """There is no value, or none is known."""
 
 
-def precise_value(node: Node, at: Mapping[str, _Real]) -> _Real:
-    """Return the value at the library's working precision. Raises NoValue."""
+def precise_value(packed: Any, at: Mapping[str, _Real]) -> _Real:
+    """Return the value of a packed scalar at the library's working precision. Raises NoValue."""
     try:
-        value = _value(node, at)
+        value = _value(packed, at)
     except (ZeroDivisionError, ValueError, TypeError, OverflowError, mpmath.libmp.NoConvergence) as error:
         raise NoValue(str(error)) from error
     if not mpmath.isfinite(value):
@@ -40,35 +30,37 @@ def precise_value(node: Node, at: Mapping[str, _Real]) -> _Real:
     return value
 
 
-def _value(node: Node, at: Mapping[str, _Real]) -> _Real:
-    match node:
-        case Number(value):
-            return mpmath.mpf(value.numerator) / value.denominator
-        case Numeral(digits, base):
-            return mpmath.mpf(int(digits, base))
-        case Constant(Named.PI):
-            return +mpmath.pi
-        case Constant(Named.E):
-            return +mpmath.e
-        case Constant(Named.I):
-            return mpmath.mpc(0, 1)
-        case Symbol(name) if name in at:
-            return at[name]
-        case Addition(terms):
-            return sum((_value(term, at) for term in terms), mpmath.mpf(0))
-        case Multiplication(factors):
-            product = mpmath.mpf(1)
-            for factor in factors:
-                product *= _value(factor, at)
-            return product
-        case Power(base, exponent):
-            return _power(_value(base, at), _value(exponent, at))
-        case Call(function, arguments):
-            return _call(function, [_value(argument, at) for argument in arguments])
-        case Bound(Operator.SUM | Operator.PRODUCT):
-            return _series(node, at)
-        case _:
-            raise NoValue("not evaluated")
+def _value(packed: Any, at: Mapping[str, _Real]) -> _Real:
+    kind = packed[0]
+    if kind == "n":
+        value = mpmath.mpf(int(packed[1], 16))
+        return value if packed[2] == "0x1" else value / int(packed[2], 16)
+    if kind == "s":
+        if packed[1] not in at:
+            raise NoValue("an unknown symbol")
+        return at[packed[1]]
+    if kind == "^":
+        return _power(_value(packed[1], at), _value(packed[2], at))
+    if kind == "+":
+        return sum((_value(term, at) for term in packed[1:]), mpmath.mpf(0))
+    if kind == "*":
+        product = mpmath.mpf(1)
+        for factor in packed[1:]:
+            product *= _value(factor, at)
+        return product
+    if kind == "f":
+        return _call(packed[1], [_value(argument, at) for argument in packed[2:]])
+    return _constant(packed[1]) if kind == "c" else _series(packed, at)
+
+
+def _constant(name: str) -> _Real:
+    if name == Named.PI:
+        return +mpmath.pi
+    if name == Named.E:
+        return +mpmath.e
+    if name == Named.I:
+        return mpmath.mpc(0, 1)
+    raise NoValue("not evaluated")
 
 
 def _power(base: _Real, exponent: _Real) -> _Real:
@@ -79,16 +71,19 @@ def _power(base: _Real, exponent: _Real) -> _Real:
     return mpmath.power(base, exponent)
 
 
-def _series(node: Bound, at: Mapping[str, _Real]) -> _Real:
-    if node.low is None or node.high is None or node.high == Constant(Named.INFINITY):
+def _series(packed: Any, at: Mapping[str, _Real]) -> _Real:
+    _, operator, variable, body, first, last = packed
+    if operator not in (Operator.SUM, Operator.PRODUCT):
+        raise NoValue("not evaluated")
+    if first is None or last is None or last == ["c", Named.INFINITY]:
         raise NoValue("an infinite series")
-    low, high = _value(node.low, at), _value(node.high, at)
+    low, high = _value(first, at), _value(last, at)
     if not (mpmath.isint(low) and mpmath.isint(high)) or high - low > _MOST_STEPS:
         raise NoValue("a series without whole bounds")
-    result = mpmath.mpf(0 if node.operator is Operator.SUM else 1)
+    result = mpmath.mpf(0 if operator == Operator.SUM else 1)
     for step in range(int(low), int(high) + 1):
-        value = _value(node.body, {**at, node.variable: mpmath.mpf(step)})
-        result = result + value if node.operator is Operator.SUM else result * value
+        value = _value(body, {**at, variable: mpmath.mpf(step)})
+        result = result + value if operator == Operator.SUM else result * value
     return result
 
 
@@ -107,7 +102,7 @@ def _real(value: _Real) -> _Real:
     return mpmath.re(value)
 
 
-_CALLS: dict[Function, Callable[..., _Real]] = {
+_CALLS: dict[str, Callable[..., _Real]] = {
     Function.ROOT: _root,
     Function.ABS: mpmath.fabs,
     Function.LN: mpmath.log,
@@ -126,7 +121,7 @@ _CALLS: dict[Function, Callable[..., _Real]] = {
 }  # fmt: skip
 
 
-def _call(function: Function, values: list[_Real]) -> _Real:
+def _call(function: str, values: list[_Real]) -> _Real:
     if function not in _CALLS:
         raise NoValue(f"{function} is not evaluated")
     return _CALLS[function](*values)

@@ -5,9 +5,8 @@ algebra. Neither is given a text: values are data by then, so nothing that a com
 is reached. A text that only math-verify's grammar may know is read in a process that holds nothing else.
 """
 
-import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any  # Any: msgpack values
 
@@ -15,18 +14,20 @@ import msgpack
 
 from assay.errors import Inconclusive, InfraFault
 from assay.outcomes import Outcome
-from assay.sandboxes.interface import Child, Launch, Role, Slot
+from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Usage
 from assay.verifiers.maths import asking, digits_program, symbolic_program
 from assay.verifiers.maths.comparison import Alternative, Alternatives
 from assay.verifiers.maths.nodes import Node
 from assay.verifiers.maths.packing import BadPacking, unpack
+from assay.verifiers.maths.probing import comparison_of, points_of
+from assay.verifiers.maths.scalars import Pair
+from assay.verifiers.processes import ask
 from assay.verifiers.scoring import add_usage, end_of
 from assay.verifiers.spending import Budget
 
 DIGITS, ALGEBRA = digits_program.__name__, symbolic_program.__name__
 _FLAVOURS = {DIGITS: "digits", ALGEBRA: "math"}
-_POLL_S = 60.0
 _EQUAL, _DIFFERENT = "equal", "different"  # `probes.Finding`, which needs mpmath
 
 
@@ -83,8 +84,9 @@ class Questions:
         The time it takes is the task's own.
         """
         self._budget = Budget(self.limits)
+        payload = asking.ask_alone((value, points_of(value, value)) for value in values)
         for program in (DIGITS, ALGEBRA):
-            reply = self._ask(Role.ORACLE, program, asking.ask_alone(values))
+            reply = self._ask(Role.ORACLE, program, payload)
             if reply.body is None:
                 return Answer(Said.EXHAUSTED, reply.message)
             if reply.body is True:
@@ -104,17 +106,31 @@ class Questions:
             return Answer(Said.UNDECIDED)
 
     def _decide(self, alternative: Alternative) -> Answer:
-        left = [(pair.gold, pair.answer, pair.tolerance) for pair in alternative]
-        for program in (DIGITS, ALGEBRA):
-            reply = self._ask(Role.ORACLE, program, asking.ask_pairs(left))
-            if not isinstance(reply.body, list):
-                return Answer(Said.EXHAUSTED, reply.message)
-            if _DIFFERENT in reply.body:
-                return Answer(Said.NO)
-            left = [pair for pair, found in zip(left, reply.body, strict=True) if found != _EQUAL]
-            if not left:
-                return Answer(Said.YES)
-        return Answer(Said.UNDECIDED)
+        compared = [(pair, comparison_of(pair)) for pair in alternative]
+        left = [pair for pair, comparison in compared if comparison is None]
+        by_digits = [(pair, comparison) for pair, comparison in compared if comparison is not None]
+        if by_digits:
+            payload = asking.ask_digits(comparison for _, comparison in by_digits)
+            undecided = self._narrow(DIGITS, payload, [pair for pair, _ in by_digits])
+            if isinstance(undecided, Answer):
+                return undecided
+            left += undecided
+        if left:
+            payload = asking.ask_pairs((pair.gold, pair.answer, pair.tolerance) for pair in left)
+            undecided = self._narrow(ALGEBRA, payload, left)
+            if isinstance(undecided, Answer):
+                return undecided
+            left = undecided
+        return Answer(Said.UNDECIDED if left else Said.YES)
+
+    def _narrow(self, program: str, payload: bytes, pairs: list[Pair]) -> list[Pair] | Answer:
+        """Ask for a finding on each of the pairs; return those it leaves open, or the answer if there is one."""
+        reply = self._ask(Role.ORACLE, program, payload)
+        if not isinstance(reply.body, list):
+            return Answer(Said.EXHAUSTED, reply.message)
+        if _DIFFERENT in reply.body:
+            return Answer(Said.NO)
+        return [pair for pair, found in zip(pairs, reply.body, strict=True) if found != _EQUAL]
 
     def _ask(self, role: Role, program: str, payload: bytes) -> _Reply:
         refusal = self._budget.refusal()
@@ -123,7 +139,8 @@ class Questions:
         self._budget.start()
         wall_s = min(self.limits.wall_s, self._budget.left_s(0.0))
         limits = self.limits.model_copy(update={"wall_s": wall_s})
-        child, said = _run(self.slot, Launch(role, program, payload, limits, _FLAVOURS[program], network=False))
+        launch = Launch(role, program, payload, limits, _FLAVOURS[program], network=False)
+        child, said = ask(self.slot, launch, asking.MOST_BYTES)
         self._budget.pause(child.starved_s())
         self.usage = add_usage(self.usage, child.usage)
         if child.cut_by is Outcome.INCONCLUSIVE:
@@ -135,33 +152,6 @@ class Questions:
                 raise InfraFault("this comparison needs the extra `math`: install 'assay[math]' where attempts run")
         assert child.exit is not None
         return _Reply(body, end_of(child.exit, child.cut_by, limits)[1] if body is None else "")
-
-
-def _run(slot: Slot, launch: Launch) -> tuple[Child, bytes]:
-    """Run a process to its end; return it with what it wrote."""
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            child = slot.start(replace(launch, fds=(theirs.fileno(),)))
-        child.start_clock()
-        while child.exit is None:
-            slot.wait((), _POLL_S)
-        return child, _written(ours)
-
-
-def _written(ours: socket.socket) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while size <= asking.MOST_BYTES:
-        try:
-            part = ours.recv(65_536, socket.MSG_DONTWAIT)
-        except (BlockingIOError, ConnectionError):
-            break
-        if not part:
-            break
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
 
 
 def _decoded(said: bytes) -> tuple[Any, Mapping[str, str]]:

@@ -36,10 +36,11 @@ def _answer(payload: bytes) -> Any:
         return _read(asked)
     # Here, not at the top: without the extra this module must be importable, to say so. The warm interpreter has it.
     from assay.verifiers.maths.algebra import can_simplify, prove
+    from assay.verifiers.maths.packing import unpack
 
     if kind == "alone":
-        return all(map(can_simplify, asked))
-    return [str(prove(gold, answer, tolerance)) for gold, answer, tolerance in asked]
+        return all(can_simplify(unpack(value)) for value, _ in asked)
+    return [str(prove(unpack(gold), unpack(answer), tolerance)) for gold, answer, tolerance in asked]
 
 
 def _read(text: str) -> Any:

@@ -68,13 +68,13 @@ class MathTask(RuleTask):
             "trl/paper",
             {"extract": ("last_box", "last_formula", "answer_line", "last_number"), "reasoning": "required"},
             "huggingface/trl@f2cd577 reasoning_accuracy_reward",
-            "only text after the last </think> counts; without one the reward is 0",
+            "only text after the last `</think>` counts; without one the reward is 0",
         ),
         Profile(
             "exgrpo/paper",
             {"extract": ("last_box", "last_formula", "answer_line", "last_number"), "reasoning": "first"},
             "ElliottYan/LUFFY@01f4ae0 ExGRPO, reward version 3",
-            "between the first </think> and the next one; no box is needed; 1 or 0, as the code returns, not -1",
+            "between the first `</think>` and the next one; no box is needed; 1 or 0, as the code returns, not -1",
         ),
         Profile(
             "d1/paper", {"extract": ("last_box", "whole"), "reasoning": "keep", "weights": {"accuracy": 2.0}},

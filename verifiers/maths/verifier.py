@@ -1,7 +1,5 @@
 """The verifier `math`: does the completion's answer have the value of the right one?"""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from assay.errors import TaskFault
@@ -13,6 +11,7 @@ from assay.verifiers.maths.judgement import Gold, Judgement, judge_answer, read_
 from assay.verifiers.maths.reading import tidy
 from assay.verifiers.maths.symbolic import Questions
 from assay.verifiers.maths.task import MathTask
+from assay.verifiers.remembered import Remembered
 from assay.verifiers.rules.rule import Scored, Term, conclude
 
 _TERMS = (Term("accuracy", 0, 1, "1 if the answer has the value of the right one"),)
@@ -28,8 +27,7 @@ class MathVerifier:
     task_model = MathTask
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._golds: OrderedDict[str, Gold] = OrderedDict()
+        self._golds = Remembered[Gold](_REMEMBERED)
 
     def terms(self, task: MathTask) -> Sequence[Term]:
         """Return the one term, accuracy."""
@@ -49,34 +47,31 @@ class MathVerifier:
             return self._conclude(task, scored, questions)
         judged, learned = judge_answer(task, gold, answer, questions)
         if learned is not gold:
-            self._remember(task, learned)
+            self._golds.put(task.content_hash(), learned)
+            _usable(learned)
         if learned.excess and not gold.excess:
             raise TaskFault(learned.excess)
         return self._conclude(task, _scored(judged, answer), questions)
 
     def _gold(self, task: MathTask, questions: Questions) -> Gold:
         """Return the gold as it reads. Raises TaskFault if it cannot be judged by."""
-        with self._lock:
-            known = self._golds.get(task.content_hash())
+        known = self._golds.get(task.content_hash())
         if known is None:
             known = read_gold(task, questions)
-        return self._remember(task, known)
-
-    def _remember(self, task: MathTask, gold: Gold) -> Gold:
-        """Keep what is known about a gold. Raises TaskFault if it cannot be judged by."""
-        with self._lock:
-            self._golds[task.content_hash()] = gold
-            self._golds.move_to_end(task.content_hash())
-            while len(self._golds) > _REMEMBERED:
-                self._golds.popitem(last=False)
-        if gold.fault:
-            raise TaskFault(f"the task's answer cannot be judged by: {gold.fault}")
-        return gold
+            self._golds.put(task.content_hash(), known)
+        return _usable(known)
 
     def _conclude(self, task: MathTask, scored: Scored, questions: Questions) -> Verdict:
         verdict = conclude(task, _TERMS, scored)
         libraries = {**versions(), **questions.versions}
         return verdict.model_copy(update={"usage": questions.usage, "versions": libraries})
+
+
+def _usable(gold: Gold) -> Gold:
+    """Return a gold. Raises TaskFault if it cannot be judged by."""
+    if gold.fault:
+        raise TaskFault(f"the task's answer cannot be judged by: {gold.fault}")
+    return gold
 
 
 def _scored(judged: Judgement, answer: str) -> Scored:

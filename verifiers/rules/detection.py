@@ -12,6 +12,7 @@ from assay.verifiers.rules.detections import (
     MOST_BOXES,
     AnswerPlace,
     BoxKeys,
+    Malformed,
     Predicted,
     find_answer,
     read_detections,
@@ -127,13 +128,25 @@ class Detection:
         layout = float(_layout(task, text))
         answer = find_answer(text, AnswerPlace(task.block, task.one_line, task.untagged))
         keys = BoxKeys(task.box_key, task.confidence_key if task.confidence == "required" else None)
-        found = None if answer is None else read_detections(answer, keys)
-        if found is None or (task.matching == "optimal" and len(found) > MOST_OPTIMAL):
-            return Scored(_terms(task, 0.0, 0.0, layout), answered=False, message="no list of boxes in the answer")
+        try:
+            found = _read(task, answer, keys)
+        except Malformed as error:
+            message = f"no list of boxes in the answer: {error}"
+            return Scored(_terms(task, 0.0, 0.0, layout), answered=False, message=message)
         if not found:
             value = float(not task.boxes and task.no_objects == "one")
             return Scored(_terms(task, value, value, layout), message="" if value else "the answer names no box")
         return _compare(task, found, layout)
+
+
+def _read(task: DetectionTask, answer: str | None, keys: BoxKeys) -> Sequence[Predicted]:
+    """Return the detections of a completion's answer. Raises Malformed."""
+    if answer is None:
+        raise Malformed("there is no answer")
+    found = read_detections(answer, keys)
+    if task.matching == "optimal" and len(found) > MOST_OPTIMAL:
+        raise Malformed(f"it has more than {MOST_OPTIMAL} boxes")
+    return found
 
 
 def _compare(task: DetectionTask, found: Sequence[Predicted], layout: float) -> Scored:

@@ -4,8 +4,9 @@ Its steps, in order: the answer's text, `[[` and `]]` made single, line breaks d
 cut at its last `},` and closed, single quotes made double, JSON. Liuziyu77/Visual-RFT@9486633 grpo.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, NamedTuple, assert_never
 
 from assay.verifiers.rules.blocks import blocks
@@ -16,6 +17,8 @@ MOST_BOXES = 1_000
 """A longer list counts as malformed."""
 
 _MOST_CHARACTERS = 250_000
+_SHOWN = 40  # characters of a key in a message
+_MOST_SHOWN = 6
 
 _TAG = "answer"
 _NONE = frozenset({"no objects", "no object"})
@@ -67,13 +70,19 @@ def find_answer(text: str, place: AnswerPlace) -> str | None:
             assert_never(place.untagged)
 
 
-def read_detections(answer: str, keys: BoxKeys) -> list[Predicted] | None:
-    """Return the detections of an answer in its order, none for `[]` and `No Objects`; None if it is malformed.
+class Malformed(ValueError):
+    """The answer is no list of boxes; says what is wrong with it."""
+
+
+def read_detections(answer: str, keys: BoxKeys) -> list[Predicted]:
+    """Return the detections of an answer in its order, none for `[]` and `No Objects`. Raises Malformed.
 
     One entry without four plain numbers, or without a confidence where it is asked for, spoils the whole list.
     """
-    if len(answer) > _MOST_CHARACTERS or answer.count("{") > MOST_BOXES:
-        return None
+    if len(answer) > _MOST_CHARACTERS:
+        raise Malformed(f"the answer has more than {_MOST_CHARACTERS} characters")
+    if answer.count("{") > MOST_BOXES:
+        raise Malformed(f"the answer has more than {MOST_BOXES} boxes")
     joined = answer.strip().replace("[[", "[").replace("]]", "]").replace("\n", "").partition(f"</{_TAG}>")[0]
     if joined.removesuffix(".").strip().casefold() in _NONE:
         return []
@@ -81,8 +90,9 @@ def read_detections(answer: str, keys: BoxKeys) -> list[Predicted] | None:
         joined = joined.rsplit("},", 1)[0] + "}]"
     try:
         entries = read_json(joined.replace("'", '"'))
-    except ValueError:
-        return None
+    except ValueError as error:
+        is_fenced = "```" in joined
+        raise Malformed(f"the answer is no JSON{', for it holds a ``` fence' if is_fenced else ''}") from error
     return _check(entries, keys)
 
 
@@ -105,15 +115,27 @@ def _one_line_blocks(text: str) -> Iterator[str]:
             at = end + len(closing)
 
 
-def _check(entries: object, keys: BoxKeys) -> list[Predicted] | None:
+def _check(entries: object, keys: BoxKeys) -> list[Predicted]:
     if not isinstance(entries, list):
-        return None
+        raise Malformed("the answer is no list")
     found: list[Predicted] = []
-    for entry in entries:
-        if not isinstance(entry, dict) or (box := numbers(entry.get(keys.box), 4)) is None:
-            return None
+    for place, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            raise Malformed(f"box {place} is no object with the key {keys.box!r}")
+        box = numbers(entry.get(keys.box), 4)
         confidence = 1.0 if keys.confidence is None else number(entry.get(keys.confidence))
+        if box is None:
+            raise Malformed(_missing(entry, keys.box, f"box {place}", "four numbers"))
         if confidence is None:
-            return None
+            assert keys.confidence is not None
+            raise Malformed(_missing(entry, keys.confidence, f"box {place}", "a number"))
         found.append(Predicted(box, confidence))
     return found
+
+
+def _missing(entry: Mapping[str, object], key: str, which: str, what: str) -> str:
+    """Say that a key is not there, and which are, or that its value is not what it should be."""
+    if key in entry:
+        return f"{key!r} of {which} is not {what}"
+    there = ", ".join(repr(name[:_SHOWN]) for name in islice(entry, _MOST_SHOWN)) or "no key"
+    return f"{which} has no {key!r} but {there}"

@@ -46,7 +46,8 @@ _PROFILES = (
     ),
     Profile(
         "verl-gsm8k/code", {"extract": "hash_number", "normalise": "exact", "window": 300}, f"{_VERL}/gsm8k.py",
-        "strict: the number behind `#### ` in the last 300 characters, as a string: `18.` is not `18` (issue 7274)",
+        "strict: the number behind `#### ` in the last 300 characters, as a string: `18.` is not `18` (issue 7274). "
+        "Commas are dropped from it but not from the answer: give `1200`, for `1,200` never matches",
     ),
     Profile(
         "verl-gsm8k-flexible/code", {"extract": "last_number", "normalise": "exact", "window": 300},

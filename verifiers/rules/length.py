@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Self, assert_never
 
 from pydantic import ConfigDict, Field, model_validator
 
-from assay.errors import TaskFault
+from assay.errors import InvalidRequest
 from assay.verifiers.rules.rule import Factor, Profile, RuleTask, Scored, Term
 
 _FIELDS = {
@@ -86,6 +86,12 @@ class LengthTask(RuleTask):
             raise ValueError("soft_overlong needs `cache`, at most max_len")
         if self.min_wrong > self.max_wrong or self.min_correct > self.max_correct:
             raise ValueError("min_wrong <= max_wrong and min_correct <= max_correct must hold")
+        if self.kind == "cosine" and self.correct is None:
+            raise InvalidRequest(
+                "a cosine of the length needs to know whether the answer is right",
+                path="correct",
+                fix='add true or false, or make it a part of a composite: "given": {"correct": "NAME OF A PART"}',
+            )
         return self
 
 
@@ -104,7 +110,7 @@ class Length:
         return [Term(task.kind, min(bounds), max(bounds), "between the two bounds of a right or a wrong answer")]
 
     def score(self, task: LengthTask, text: str) -> Scored:
-        """Return the term. Raises TaskFault if a cosine does not know whether the answer is right."""
+        """Return the term."""
         length = len(text) if task.length is None else task.length
         match task.kind:
             case "cosine":
@@ -118,8 +124,6 @@ class Length:
 
 
 def _score_cosine(task: LengthTask, length: int) -> float:
-    if task.correct is None:
-        raise TaskFault("a cosine of the length needs `correct`: say whether the answer is right")
     counted = min(length, task.max_len) if task.clamp else length
     if task.correct:
         return cosine(counted / task.max_len, task.max_correct, task.min_correct)

@@ -9,7 +9,7 @@ MOST_CHARACTERS = 20_000
 """Longer Python literals are not read: the parser takes tens of milliseconds for more."""
 
 
-_UNKNOWN_ESCAPE = re.compile(r"\\([^\n\\'\"abfnrtv0-7xNuU])")
+_ESCAPE = re.compile(r"\\([\n\\'\"abfnrtv0-7xNuU]?)")
 
 
 def _refuse(name: str) -> Any:
@@ -43,6 +43,11 @@ def read_python(text: str) -> Any:
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"a literal of {len(text)} characters is longer than {MOST_CHARACTERS}")
     try:
-        return ast.literal_eval(_UNKNOWN_ESCAPE.sub(r"\\\\\1", text.strip()))  # the same value, without a warning
+        return ast.literal_eval(_ESCAPE.sub(_escaped, text.strip()))  # the same value, without a warning
     except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"not a literal: {type(error).__name__}") from error
+
+
+def _escaped(escape: re.Match[str]) -> str:
+    """Return an escape that Python knows as it is, and any other as the backslash that it stands for."""
+    return escape.group() if escape.group(1) else r"\\"

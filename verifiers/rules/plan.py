@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal  # Any: a literal may be any plain value
 
 from pydantic import ConfigDict, Field
@@ -13,13 +14,30 @@ from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 _LISTS = ("model_id", "subtasks", "access_list")
 _ASSIGNED = re.compile(r"[\"']?[ \t]{0,100}[=:][ \t]{0,100}(?=\[)")
 _MARKS = re.compile(r"[\[\]\"'\\\n]")
-_TERMS = (
+TERMS = (
     Term("parsed", 0, 1, "1 if the three lists are there and make a plan", weight=0.5),
     Term("correct", 0, 1, "1 if, besides, the chain's final answer is right", weight=0.5),
 )
 
 
-class PlanTask(RuleTask):
+class PlanFields(RuleTask):
+    """Fields of every task that is answered with a plan."""
+
+    id_base: Literal[0, 1] = 0
+    """The number of the first worker."""
+    step_base: Literal[0, 1] | None = None
+    """The number of the first step in access lists; default: as `id_base`."""
+    checks: Literal["runnable", "parse"] = "runnable"
+    """`runnable`: there is a step, every worker exists, no subtask is blank, only earlier steps are seen; `parse`: the
+    lists are literals of equal length."""
+
+    @property
+    def first_step(self) -> int:
+        """The number of the first step in access lists."""
+        return self.id_base if self.step_base is None else self.step_base
+
+
+class PlanTask(PlanFields):
     """A plan as three lists: reward = 1 if it can be run and its chain answered right, 0.5 if wrong, else 0.
 
     The text assigns `model_id = [...]`, `subtasks = [...]` and `access_list = [...]`, anywhere, as JSON or Python
@@ -48,13 +66,15 @@ class PlanTask(RuleTask):
     chain_correct: bool | None
     """Whether the final answer of the chain was right; null, if the chain could not be run: such an attempt is
     unscorable, unless the plan cannot be run either."""
-    id_base: Literal[0, 1] = 0
-    """The number of the first worker."""
-    step_base: Literal[0, 1] | None = None
-    """The number of the first step in access lists; default: as `id_base`."""
-    checks: Literal["runnable", "parse"] = "runnable"
-    """`runnable`: there is a step, every worker exists, no subtask is blank, only earlier steps are seen; `parse`: the
-    lists are literals of equal length."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The three lists, equally long, of whatever values the text gives."""
+
+    models: list[Any]
+    subtasks: list[Any]
+    access: list[Any]
 
 
 class Unplanned(Exception):
@@ -75,15 +95,14 @@ class Plan:
     def terms(self, task: PlanTask) -> Sequence[Term]:
         """Return parsed and correct."""
         del task
-        return _TERMS
+        return TERMS
 
     def score(self, task: PlanTask, text: str) -> Scored:
         """Return both terms. Raises TaskFault where a plan stands but its chain's verdict is missing."""
         try:
-            models, subtasks, access = _lists(text)
-            _check_shape(models, subtasks, access)
+            lists = read_lists(text)
             if task.checks == "runnable":
-                _check_runnable(task, models, subtasks, access)
+                check_runnable(lists, task, task.pool_size)
         except Unplanned as error:
             return Scored({"parsed": 0.0, "correct": 0.0}, answered=error.found, message=str(error))
         if task.chain_correct is None:
@@ -91,7 +110,32 @@ class Plan:
         return Scored({"parsed": 1.0, "correct": float(task.chain_correct)}, message="the chain's answer is wrong")
 
 
-def _lists(text: str) -> list[Any]:
+def read_lists(text: str) -> Lists:
+    """Return the plan that a text writes. Raises Unplanned unless three literal lists of equal length are there."""
+    models, subtasks, access = _values(text)
+    if not all(isinstance(value, list) for value in (models, subtasks, access)):
+        raise Unplanned("model_id, subtasks and access_list must be lists")
+    if not len(models) == len(subtasks) == len(access):
+        raise Unplanned(f"{len(models)} workers, {len(subtasks)} subtasks, {len(access)} access lists")
+    return Lists(models, subtasks, access)
+
+
+def check_runnable(lists: Lists, fields: PlanFields, pool_size: int) -> None:
+    """Raise Unplanned unless there is a step, and each has a worker of the pool, a subtask, and sees earlier ones."""
+    if not lists.models:
+        raise Unplanned("the plan has no step")
+    first = fields.first_step
+    steps = zip(lists.models, lists.subtasks, lists.access, strict=True)
+    for step, (model, subtask, seen) in enumerate(steps):
+        if not _is_among(model, fields.id_base, fields.id_base + pool_size):
+            raise Unplanned(f"step {step}: there is no such worker")
+        if not isinstance(subtask, str) or not subtask.strip():
+            raise Unplanned(f"step {step}: the subtask is no text")
+        if seen != "all" and not _sees_earlier(seen, first, first + step):
+            raise Unplanned(f"step {step}: access is neither 'all' nor a list of earlier steps")
+
+
+def _values(text: str) -> list[Any]:
     sources = [_last_list(text, name) for name in _LISTS]
     if None in sources:
         missing = [name for name, source in zip(_LISTS, sources, strict=True) if source is None]
@@ -135,26 +179,6 @@ def _bracketed(text: str, start: int) -> str:
             if depth == 0:
                 return text[start : at + 1]
     return text[start : start + MOST_CHARACTERS]
-
-
-def _check_shape(models: Any, subtasks: Any, access: Any) -> None:
-    if not all(isinstance(value, list) for value in (models, subtasks, access)):
-        raise Unplanned("model_id, subtasks and access_list must be lists")
-    if not len(models) == len(subtasks) == len(access):
-        raise Unplanned(f"{len(models)} workers, {len(subtasks)} subtasks, {len(access)} access lists")
-
-
-def _check_runnable(task: PlanTask, models: list[Any], subtasks: list[Any], access: list[Any]) -> None:
-    if not models:
-        raise Unplanned("the plan has no step")
-    first = task.id_base if task.step_base is None else task.step_base
-    for step, (model, subtask, seen) in enumerate(zip(models, subtasks, access, strict=True)):
-        if not _is_among(model, task.id_base, task.id_base + task.pool_size):
-            raise Unplanned(f"step {step}: there is no such worker")
-        if not isinstance(subtask, str) or not subtask.strip():
-            raise Unplanned(f"step {step}: the subtask is no text")
-        if seen != "all" and not _sees_earlier(seen, first, first + step):
-            raise Unplanned(f"step {step}: access is neither 'all' nor a list of earlier steps")
 
 
 def _sees_earlier(seen: Any, first: int, end: int) -> bool:

@@ -11,7 +11,7 @@ from assay.errors import InfraFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.checking import check_outputs
-from assay.verifiers.requirements import missing_modules
+from assay.verifiers.requirements import including, missing_modules
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.reasoning_gym_scorer import MODULE
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term, conclude
@@ -61,7 +61,7 @@ class ReasoningGymTask(RuleTask):
     @field_validator("requires")
     @classmethod
     def _require_the_library(cls, requires: tuple[str, ...]) -> tuple[str, ...]:
-        return requires if MODULE in requires else (*requires, MODULE)
+        return including(requires, (MODULE,))
 
     @field_validator("entry")
     @classmethod

@@ -1,13 +1,13 @@
 """What a rule is: a task model, named terms, named presets, and a pure function from a text to its terms."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable  # Any: a rule's task model is its own
 
 from pydantic import Field, model_validator
 
-from assay.errors import TaskFault
+from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Scoring, TaskBase, Verdict
@@ -56,6 +56,16 @@ class Scored:
     flags: tuple[str, ...] = ()
 
 
+def unknown_profile(name: str, known: Iterable[str]) -> InvalidRequest:
+    """Return the refusal of a preset that a verifier does not have."""
+    listed = ", ".join(known)
+    return InvalidRequest(
+        f"unknown profile {name!r}",
+        path="profile",
+        fix=f"use one of {listed}" if listed else "leave it out: this verifier has none",
+    )
+
+
 class ProfiledTask(TaskBase):
     """Fields of every task whose reward is a weighted sum of terms, with named presets."""
 
@@ -73,7 +83,7 @@ class ProfiledTask(TaskBase):
             return document  # what is no name is refused as every wrong type is
         known = {profile.name: profile for profile in cls.PROFILES}
         if document["profile"] not in known:
-            raise ValueError(f"unknown profile {document['profile']!r}: use one of {', '.join(known) or '(none)'}")
+            raise unknown_profile(document["profile"], known)
         return {**known[document["profile"]].fields, **document}
 
 
@@ -83,7 +93,10 @@ class RuleTask(ProfiledTask):
     @model_validator(mode="after")
     def _refuse_what_nothing_reads(self) -> Self:
         if "limits" in self.model_fields_set and not self.runs_something():
-            raise ValueError("limits mean nothing here: this verifier runs nothing")
+            if not self.asks_models():
+                raise ValueError("limits mean nothing here: this verifier runs nothing")
+            if idle := sorted(self.limits.model_fields_set - {"attempt_wall_s"}):
+                raise ValueError(f"limits mean nothing here, but for attempt_wall_s: drop {', '.join(idle)}")
         if self.scoring is not Scoring.SHARE:
             raise ValueError("scoring means nothing here: the reward is the weighted sum of the terms")
         return self
@@ -136,6 +149,20 @@ class Termed(Protocol):
         ...
 
 
+def check_weights(task: ProfiledTask, terms: Sequence[Term]) -> None:
+    """Raise InvalidRequest if the task weighs a term that it does not have, or none that it has."""
+    weights = {term.name: task.weights.get(term.name, term.weight) for term in terms}
+    for name in task.weights:
+        if name not in weights:
+            raise InvalidRequest(
+                f"there is no term {name!r} here", path=f"weights.{name}", fix=f"use {', '.join(weights)}"
+            )
+    if not any(weights.values()):
+        raise InvalidRequest(
+            "all weights are 0", path="weights", fix=f"give one of {', '.join(weights)} another weight"
+        )
+
+
 @dataclass(frozen=True)
 class RuleVerifier:
     """A rule as a verifier."""
@@ -163,13 +190,14 @@ class RuleVerifier:
 def conclude(task: RuleTask, terms: Sequence[Term], scored: Scored) -> Verdict:
     """Return the verdict: the weighted sum of the terms, `passed` at full marks or from the task's threshold on.
 
-    Raises TaskFault if the task weighs a term that it does not have, or none that it has.
+    Raises TaskFault if the task weighs a term that it does not have, or none that it has; where the terms are known
+    beforehand, such a task was refused (`check_weights`).
     """
+    try:
+        check_weights(task, terms)
+    except InvalidRequest as error:
+        raise TaskFault(str(error)) from error
     weights = {term.name: task.weights.get(term.name, term.weight) for term in terms}
-    if unknown := task.weights.keys() - weights.keys():
-        raise TaskFault(f"weights for unknown terms {sorted(unknown)}: this task has {', '.join(weights)}")
-    if not any(weights.values()):
-        raise TaskFault(f"all weights are 0: give one of {', '.join(weights)} another")
     reward = math.fsum(weights[name] * value for name, value in scored.terms.items())
     threshold = task.pass_threshold if task.pass_threshold is not None else _most(terms, weights) - _SLACK
     outcome = Outcome.PASSED if reward >= threshold else Outcome.FAILED

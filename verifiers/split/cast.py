@@ -46,6 +46,10 @@ class Casting:
     limits: Limits
     surroundings: Surroundings
     place: Placement
+    oracle: str = _ORACLE
+    """The program of an oracle of its own; one of another verifier's speaks as `split.oracle` does."""
+    oracle_flavour: str = ""
+    """Its warm interpreter; empty: that of the surroundings."""
 
     @property
     def shared(self) -> bool:
@@ -260,7 +264,7 @@ class Cast:
 
     def _start_own(self) -> None:
         self._place = Placement.APART
-        self._reporter = self._launch(_ORACLE, Role.ORACLE, self._plan, tuple(self._spare))
+        self._reporter = self._launch(self._casting.oracle, Role.ORACLE, self._plan, tuple(self._spare))
         self._reporter.start_clock()
         self.confirm()
 
@@ -276,7 +280,9 @@ class Cast:
         limits = self._limits_of(role)
         fds = tuple(sock.fileno() for sock in socks)
         flavour = self._casting.surroundings.flavour
-        if flavour == "bare" and self._casting.plan.style == "pytest" and program != _CANDIDATE:
+        if role is Role.ORACLE and self._casting.oracle_flavour:
+            flavour = self._casting.oracle_flavour
+        elif flavour == "bare" and self._casting.plan.style == "pytest" and program != _CANDIDATE:
             flavour = "pytest"
         network = self._casting.surroundings.network
         return self._slot.start(Launch(role, program, payload, limits, flavour, fds, network=network))

@@ -60,8 +60,8 @@ def judge(payload: bytes, fds: Sequence[int], *, only_closed: bool = False) -> b
 
 def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: socket.socket) -> bool:
     candidate = Candidate(supervisor, ready.classes)
-    supervisor.take_over = lambda: _connect(supervisor, candidate, _receive(passing))
-    if not _connect(supervisor, candidate, link):
+    supervisor.take_over = lambda: connect(supervisor, candidate, receive_link(passing))
+    if not connect(supervisor, candidate, link):
         unregister(ready.module)
         return candidate.gone is None
     ready.namespace.subject = candidate
@@ -78,7 +78,7 @@ def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: soc
     return candidate.is_plain
 
 
-def _connect(supervisor: Supervisor, candidate: Candidate, link: socket.socket) -> bool:
+def connect(supervisor: Supervisor, candidate: Candidate, link: socket.socket) -> bool:
     """Take the candidate's word that it has loaded, and pass it on; say whether tests can run."""
     try:
         candidate.connect(link)
@@ -90,6 +90,7 @@ def _connect(supervisor: Supervisor, candidate: Candidate, link: socket.socket) 
     return not kind
 
 
-def _receive(passing: socket.socket) -> socket.socket:
+def receive_link(passing: socket.socket) -> socket.socket:
+    """Return the link to the next candidate, once the supervisor has passed it."""
     _, fds, _, _ = socket.recv_fds(passing, 1, 1)
     return socket.socket(fileno=fds[0])

@@ -1,8 +1,8 @@
 """Where the tests of a task run, and what was learned of it."""
 
-import threading
-from collections import OrderedDict
 from enum import Enum
+
+from assay.verifiers.remembered import Remembered
 
 _REMEMBERED = 100_000  # task contents that are not placed as usual
 
@@ -19,22 +19,16 @@ class Placement(Enum):
 
 
 class Placements:
-    """What attempts have learned of their tasks, by content hash. Thread-safe; the oldest are forgotten."""
+    """What attempts have learned of their tasks, by content hash. Thread-safe; the least used are forgotten."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._places: OrderedDict[str, Placement] = OrderedDict()
+        self._places = Remembered[Placement](_REMEMBERED)
 
     def of(self, content_hash: str) -> Placement:
         """Return where the tests of that task belong."""
-        with self._lock:
-            return self._places.get(content_hash, Placement.RESIDENT)
+        return self._places.get(content_hash) or Placement.RESIDENT
 
     def learn(self, content_hash: str, place: Placement) -> None:
         """Remember where they belong."""
-        if place is Placement.RESIDENT:
-            return
-        with self._lock:
-            self._places[content_hash] = place
-            while len(self._places) > _REMEMBERED:
-                self._places.popitem(last=False)
+        if place is not Placement.RESIDENT:
+            self._places.put(content_hash, place)

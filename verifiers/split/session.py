@@ -211,7 +211,7 @@ class Session:
         """Record a test's mark and open the next one's account; say whether to go on."""
         mark = Mark(report.outcome, report.message)
         if report.outcome is Outcome.PASSED:
-            mark = passed()
+            mark = replace(passed(), message="" if self._casting.shared else report.message)
         self._record(report.index, mark if report.counts else None)
         self._refusal = self._budget.refusal()
         if report.index + 1 == self._count and not self._casting.restarts_whole:

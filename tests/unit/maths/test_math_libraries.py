@@ -4,13 +4,17 @@ import pytest
 
 from assay.verifiers.maths.building import number
 from assay.verifiers.maths.nodes import Node, Symbol
+from assay.verifiers.maths.probing import comparison_of
 from assay.verifiers.maths.reading import manners, read, tidy
+from assay.verifiers.maths.scalars import Pair
 from assay.verifiers.maths.transform import without_marks
 from assay.verifiers.maths.written_numbers import Style
 
 pytest.importorskip("mpmath")
 pytest.importorskip("sympy")
 pytest.importorskip("latex2sympy2_extended")
+
+import mpmath
 
 from assay.verifiers.maths.algebra import prove
 from assay.verifiers.maths.foreign import Unknown, read_foreign
@@ -22,6 +26,13 @@ def node(text: str) -> Node:
     found = read(tidy(text), manners(text, Style())[0]).node
     assert found is not None
     return without_marks(found, percent_is_value=True)
+
+
+def compared(gold: str, answer: str, tolerance: float = 0.0) -> Finding:
+    """Compare the digits of two values as worker and process do together; the precision of this process is kept."""
+    asked = comparison_of(Pair(node(gold), node(answer), tolerance))
+    with mpmath.workdps(15):
+        return Finding.OPEN if asked is None else find(asked)
 
 
 @pytest.mark.parametrize(
@@ -47,13 +58,13 @@ def node(text: str) -> Node:
 )
 def test_digits(gold: str, answer: str, finding: str) -> None:
     """As many as the numbers in the values ask for; what is too close to tell, or too large, is left open."""
-    assert find(node(gold), node(answer), 0.0) == Finding(finding)
+    assert compared(gold, answer) == Finding(finding)
 
 
 def test_digits_within_a_tolerance() -> None:
     """Of decimals."""
-    assert find(node(r"\pi"), node("3.1415927"), 5e-7) is Finding.EQUAL
-    assert find(node(r"\pi"), node("3.14159"), 5e-7) is Finding.DIFFERENT
+    assert compared(r"\pi", "3.1415927", 5e-7) is Finding.EQUAL
+    assert compared(r"\pi", "3.14159", 5e-7) is Finding.DIFFERENT
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,25 @@ def test_an_unreadable_list_is_no_answer() -> None:
     assert verdict.reward == 1.0
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[{"bbox_2d": [1, 2, 3, 4], "Confidence": 1}]', "box 1 has no 'Position' but 'bbox_2d', 'Confidence'"),
+        ('[{"Position": [1, 2, 3, 4]}]', "box 1 has no 'Confidence' but 'Position'"),
+        ('[{"Position": [1, 2, 3], "Confidence": 1}]', "'Position' of box 1 is not four numbers"),
+        ('```json\n[{"Position": [1, 2, 3, 4], "Confidence": 1}]\n```', "fence"),
+        ("[[1, 2, 3, 4]]", "'Position'"),
+        ("[{}]", "no key"),
+    ],
+)
+def test_the_message_says_what_is_wrong_with_a_list(text: str, said: str) -> None:
+    """By the number of the box and the key."""
+    verdict = judge("detection", answer(text), boxes=GOLD)
+
+    assert verdict.outcome is Outcome.NO_ANSWER
+    assert said in verdict.message
+
+
 def test_nothing_found_is_an_answer() -> None:
     """An empty list failed where there was something to find, and is right where there was nothing."""
     assert judge("detection", answer("[]"), boxes=GOLD).outcome is Outcome.FAILED

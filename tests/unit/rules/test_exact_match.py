@@ -8,7 +8,7 @@ from attempts import REGISTRY, judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InvalidRequest, TaskFault
+from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.verifiers.rules.answers.extraction import Source, read
 from assay.verifiers.rules.answers.minerva import minerva
@@ -211,7 +211,7 @@ def test_tasks_that_contradict_themselves_are_refused(fields: dict[str, Any]) ->
 
 def test_a_term_that_is_not_there_cannot_be_weighed() -> None:
     """F1 is of words."""
-    with pytest.raises(TaskFault, match="f1"):
+    with pytest.raises(InvalidRequest, match="f1"):
         judge("exact_match", "<answer>1</answer>", answers="1", normalise="value", weights={"f1": 1})
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import InvalidRequest, TaskFault
+from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.schema import Verdict
@@ -69,9 +69,12 @@ def test_without_a_cache_the_penalty_is_a_step() -> None:
 
 
 def test_a_cosine_must_know_whether_the_answer_is_right() -> None:
-    """Alone it has no way to tell: that is the task's fault, not a wrong answer."""
-    with pytest.raises(TaskFault, match="correct"):
+    """Alone it has no way to tell: such a task is refused, by the field that it lacks."""
+    with pytest.raises(InvalidRequest) as refusal:
         judge("x")
+
+    assert refusal.value.path == "task.correct"
+    assert "given" in refusal.value.fix
 
 
 def test_a_composite_tells_it() -> None:

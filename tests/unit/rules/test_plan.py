@@ -1,6 +1,8 @@
 """`plan`: 1, 0.5 or 0 for a plan of three lists."""
 
+import ast
 import json
+import warnings
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome
+from assay.verifiers.rules.literal import read_python
 
 GOOD = 'model_id = [0, 2]\nsubtasks = ["outline", "check"]\naccess_list = [[], "all"]'
 
@@ -112,3 +115,22 @@ def test_every_runnable_plan_is_read_back(steps: list[tuple[int, str]], as_json:
     completion = "\n".join(f"{name} = {show(lists[name])}" for name in names)
 
     assert reward(completion, correct=False) == 0.5 or any(name in text for name in names for text in subtasks)
+
+
+@settings(deadline=None, max_examples=300, derandomize=True)
+@given(st.text("\\ns'dx", max_size=8))
+def test_backslashes_are_read_as_python_reads_them(text: str) -> None:
+    """A pair is one, and one before a sign that needs none is itself."""
+    source = f"['{text}']"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = ast.literal_eval(source)
+        except SyntaxError:
+            expected = None
+
+    if expected is None:
+        with pytest.raises(ValueError, match="literal"):
+            read_python(source)
+    else:
+        assert read_python(source) == expected

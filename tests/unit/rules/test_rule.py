@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.errors import InvalidRequest, TaskFault
+from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.schema import Verdict
@@ -92,16 +92,20 @@ def test_a_profile_that_is_no_text_is_refused(name: str, profile: object) -> Non
         default_registry().parse_task({"id": "t", "verifier": name, "profile": profile})
 
 
-def test_a_weight_for_a_term_that_is_not_there_is_the_tasks_fault() -> None:
-    """The message names the terms that are."""
-    with pytest.raises(TaskFault, match="accuracy, format"):
+def test_a_weight_for_a_term_that_is_not_there_is_refused() -> None:
+    """By its path, before anything is judged; the terms that are there are named."""
+    with pytest.raises(InvalidRequest, match="accuracy, format") as refusal:
         judge(RIGHT, weights={"fromat": 1})
 
+    assert refusal.value.path == "task.weights.fromat"
 
-def test_weights_that_leave_no_reward_are_the_tasks_fault() -> None:
+
+def test_weights_that_leave_no_reward_are_refused() -> None:
     """With all of them 0 every completion would have full marks."""
-    with pytest.raises(TaskFault, match="all weights are 0"):
+    with pytest.raises(InvalidRequest, match="all weights are 0") as refusal:
         judge(RIGHT, weights={"accuracy": 0, "format": 0})
+
+    assert refusal.value.path == "task.weights"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Hostile completions against every rule for texts: sound verdicts, in linear time, and nothing is run."""
 
+import json
 import math
 import random
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,25 +18,7 @@ MEGABYTE = 1_000_000
 BOUND_S = 20  # of processor time, for a megabyte; what is quadratic takes minutes
 CALLS = [{"name": "f", "parameters": {"a": 1, "b": [1, {"c": "x"}]}}, {"name": "g"}]
 RECURSIVE = {"anyOf": [{"items": {"$ref": "#"}, "minItems": 2}, {"items": {"$ref": "#"}}, {"type": "object"}]}
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "verify_keywords": {"keyword_list": ["a", "a a b", "\n"]}, "verify_keyword_frequency": {"word": "a", "N": 3},
-    "validate_forbidden_words": {"forbidden_words": ["x y", "<<"]}, "validate_title": {},
-    "verify_letter_frequency": {"letter": "a", "N": 3}, "validate_response_language": {"language": "hi"},
-    "verify_paragraph_count": {"N": 3}, "validate_word_constraint": {"N": 3, "quantifier": "around"},
-    "verify_sentence_constraint": {"N": 3, "quantifier": "around"}, "verify_postscript": {"postscript_marker": "P.S."},
-    "validate_paragraphs": {"N": 3, "first_word": "a", "i": 2}, "validate_placeholders": {"N": 3},
-    "verify_bullet_points": {"N": 3}, "validate_choice": {"options": ["a", "a a", "-"]},
-    "validate_highlighted_sections": {"N": 3}, "validate_sections": {"N": 3, "section_splitter": "aa"},
-    "validate_json_format": {}, "validate_repeat_prompt": {"original_prompt": "a" * 1000},
-    "validate_two_responses": {}, "validate_uppercase": {}, "validate_lowercase": {},
-    "validate_end": {"end_phrase": "a"},
-    "validate_frequency_capital_words": {"N": 3, "quantifier": "around"}, "validate_quotation": {},
-    "validate_no_commas": {}, "length_constraints:number_paragraphs": {"num_paragraphs": 2},
-    "detectable_content:postscript": {"postscript_marker": "P.P.S"}, "combination:two_responses": {},
-    "detectable_format:number_bullet_lists": {"num_bullets": 2}, "detectable_format:json_format": {},
-    "length_constraints:nth_paragraph_first_word": {"num_paragraphs": 1, "nth_paragraph": 1, "first_word": "a"},
-    "change_case:capital_word_frequency": {"capital_frequency": 2, "capital_relation": "at least"},
-}  # fmt: skip
+ARGUMENTS: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "instruction_checks.json").read_text())
 CHECKS = [{"check": check, **arguments} for check, arguments in ARGUMENTS.items()]
 TASKS: list[dict[str, Any]] = [
     *(

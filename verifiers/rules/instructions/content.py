@@ -41,11 +41,13 @@ class KeywordFrequency(Check):
 
     def is_met(self, text: str) -> bool:
         """As one run of letters and digits."""
-        return words(text).count(self.word.lower()) == self.N
+        word = self.word.lower()
+        is_one = words(word) == [word]
+        return (occurrences(text, word, self.N + 1) if is_one else 0) == self.N
 
     def is_met_strictly(self, text: str) -> bool:
         """As one or several words."""
-        return occurrences(text, self.word) == self.N
+        return occurrences(text, self.word, self.N + 1) == self.N
 
 
 class ForbiddenWords(Check):

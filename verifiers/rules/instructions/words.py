@@ -1,10 +1,11 @@
 """Words, sentences and marked places in a text, counted in linear time."""
 
 import re
+from itertools import islice
 
 _WORD = re.compile(r"\w+")
 _CAPITALS = re.compile(r"\b[A-Z]+\b")
-_NOT_WORD = re.compile(r"[^\w\s]+")
+_SPOKEN = re.compile(r"\w\S*")
 _BOUNDARY = re.compile(r"[.?!](?<!\w\.\w.)(?<![A-Z][a-z]\.)\s")
 _END = re.compile(r"(?:[.?!\u3002\uff01\uff1f])(?<!\w\.\w.)(?<![A-Z][a-z]\.)[\"'\u2019\u201d)\]]{0,3}(?:\s+|$)")
 
@@ -18,7 +19,7 @@ def words(text: str) -> list[str]:
 
 def spoken_words(text: str) -> int:
     """Return how many pieces between white space hold a letter or a digit."""
-    return len(_NOT_WORD.sub("", text).split())
+    return len(_SPOKEN.findall(text))
 
 
 def sentence_breaks(text: str) -> int:
@@ -35,11 +36,13 @@ def sentences(text: str) -> int:
     return sum(1 for piece in _END.split(plain) if piece and not piece.isspace())
 
 
-def occurrences(text: str, phrase: str) -> int:
-    """Return how often a phrase occurs, in any case, with no letter or digit right before or behind it."""
-    before = r"(?<!\w)" if _is_word(phrase[0]) else ""
+def occurrences(text: str, phrase: str, most: int = 1) -> int:
+    """Return how often a phrase occurs, `most` at most, in any case, with no letter or digit right before or behind."""
+    sought = re.escape(phrase.lower())
+    # The phrase comes first: what begins with a text is found faster than what begins with a condition.
+    before = rf"(?<!\w{sought})" if _is_word(phrase[0]) else ""
     behind = r"(?!\w)" if _is_word(phrase[-1]) else ""
-    return len(re.findall(before + re.escape(phrase.lower()) + behind, text.lower()))
+    return sum(1 for _ in islice(re.finditer(sought + before + behind, text.lower()), most))
 
 
 def capital_words(text: str, *, ascii_only: bool) -> int:

@@ -1,0 +1,193 @@
+"""Queries in jails: what is refused, what is bounded, what is remembered, what a candidate's process holds."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from process_trees import descendants
+from sql_attempts import CREW, RIGHT, Judge, judge_in
+
+from assay.cli.conformity.judging import Judge as LineJudge
+from assay.cli.conformity.runner import read_entries, run_entries
+from assay.cli.local import Scorer
+from assay.errors import TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Child, Launch, Role, Slot
+from assay.sandboxes.jails import JailPool
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.evaluate import Evaluator
+from assay.verifiers.requirements import missing_modules
+from assay.verifiers.sql.task import SqlTask
+from assay.verifiers.sql.verifier import SqlVerifier
+
+ROOT = Path(__file__).parents[2]
+OWN = ROOT / "tests" / "cases" / "sql.jsonl"
+SHARED = ROOT.parent / "shared" / "cases" / "sql.jsonl"
+pytestmark = [
+    pytest.mark.jail,
+    pytest.mark.skipif(bool(missing_modules(["duckdb"])), reason="needs the extra `sql`"),
+]
+
+NUMBERS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT {})"
+ENDLESS = NUMBERS.replace(" LIMIT {}", "") + " SELECT count(*) FROM n"
+OWN_FAULTS = {Outcome.RUNTIME_ERROR, Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED, Outcome.OUTPUT_EXCEEDED}
+HARMFUL = {
+    "sqlite": (
+        "SELECT load_extension('x')", "ATTACH '/tmp/x.db' AS x", "VACUUM", "VACUUM INTO '/tmp/y.db'",
+        "PRAGMA writable_schema = 1", "PRAGMA query_only = 0", "PRAGMA hard_heap_limit = 0", "DETACH main", "BEGIN",
+        "SAVEPOINT s", "DELETE FROM crew", "WITH a AS (SELECT 1) DELETE FROM crew WHERE id IN (SELECT * FROM a)",
+        "REPLACE INTO crew VALUES (1, 1, 1, 1)", "UPDATE crew SET pay = 1", "DROP TABLE crew", "ALTER TABLE crew ADD x",
+        "CREATE TEMP TABLE z(x)", "CREATE VIRTUAL TABLE f USING fts5(x)", "ANALYZE", "SELECT fts3_tokenizer('x')",
+    ),
+    "duckdb": (
+        "ATTACH '/tmp/x.db'", "COPY crew TO '/tmp/x.csv'", "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/passwd')", "SELECT * FROM glob('/tmp/*')", "INSTALL httpfs", "LOAD httpfs",
+        "EXPORT DATABASE '/tmp/x'", "SET threads = 4", "PRAGMA threads = 4", "CREATE TEMP TABLE x AS SELECT 1",
+        "CREATE TABLE memory.x AS SELECT 1", "DELETE FROM crew", "COMMIT", "CHECKPOINT", "USE memory",
+        "WITH x AS (DELETE FROM crew RETURNING *) SELECT * FROM x",
+    ),
+}  # fmt: skip
+COSTLY = {
+    "sqlite": (
+        ENDLESS, f"{NUMBERS.format(32_000)} SELECT count(*) FROM n a, n b", "SELECT randomblob(1000000000)",
+        "SELECT zeroblob(1000000000)", "SELECT printf('%.*c', 1000000000, 'x')",
+        f"{NUMBERS.format(100_000)} SELECT group_concat(hex(zeroblob(1000))) FROM n",
+        f"{NUMBERS.format(1000)} SELECT randomblob(10000000) AS b FROM n ORDER BY b",
+        f"{NUMBERS.format(200_000)} SELECT x FROM n", f"{NUMBERS.format(50_000)} SELECT randomblob(1000) FROM n",
+        "SELECT " + "(" * 100_000 + "1" + ")" * 100_000, "SELECT 1" + "+1" * 400_000,
+        "SELECT 1 " + "UNION ALL SELECT 1 " * 40_000, "SELECT * FROM " + ", ".join(f"crew c{n}" for n in range(30)),
+        "SELECT 'a\0b'", "SELECT '\ud800'", "SELECT ?", "SELECT readfile('/etc/passwd')",
+        "SELECT abs(-9223372036854775808)",
+    ),
+    "duckdb": (
+        ENDLESS, "SELECT count(*) FROM range(40000) a, range(40000) b WHERE a.range * b.range % 7 = 3",
+        "SELECT repeat('x', 1000000000)", "SELECT list(range) FROM range(100000000)", "SELECT * FROM range(200000)",
+        "SELECT string_agg(range::VARCHAR) FROM range(100000000)", "SELECT sleep_ms(100000)",
+        "SELECT " + "(" * 100_000 + "1" + ")" * 100_000, "SELECT '\ud800'", "SELECT ?", "SELECT getenv('HOME')",
+        "SELECT * FROM '/etc/passwd'", "EXPLAIN ANALYZE SELECT 1",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def judge(pool: JailPool) -> Judge:
+    """Judge a query on the crew's database: `judge(sql, **fields)`."""
+    return judge_in(pool, SqlVerifier())
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_what_would_do_more_than_read_is_refused(judge: Judge, dialect: str) -> None:
+    """Each is a violation and earns nothing; the database stays as it is."""
+    verdicts = {sql: judge(sql, dialect=dialect) for sql in HARMFUL[dialect]}
+
+    others = {
+        sql: (verdict.outcome, verdict.message) for sql, verdict in verdicts.items() if verdict.outcome != "violation"
+    }
+    assert others == {}
+    assert {verdict.reward for verdict in verdicts.values()} == {0.0}
+    assert judge(RIGHT, dialect=dialect).reward == 1.0
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_costly_and_odd_queries_are_the_completions_own_fault(judge: Judge, dialect: str) -> None:
+    """They earn nothing, and the attempt after each is judged as ever; at the end no process is left."""
+    assert judge(RIGHT, dialect=dialect).reward == 1.0
+    before = len(descendants(os.getpid()))
+
+    for sql in COSTLY[dialect]:
+        verdict = judge(sql, dialect=dialect)
+        assert (verdict.outcome in OWN_FAULTS, verdict.reward) == (True, 0.0), (sql[:80], verdict)
+        assert judge(RIGHT, dialect=dialect).reward == 1.0, sql[:80]
+
+    assert len(descendants(os.getpid())) <= before
+
+
+def test_named_outcomes(judge: Judge) -> None:
+    """Time, memory, rows and errors have each their own."""
+    assert judge(ENDLESS, limits={"wall_s": 0.3}).outcome is Outcome.TIMEOUT
+    assert judge("SELECT a.id FROM crew a, crew b", max_rows=10).outcome is Outcome.OUTPUT_EXCEEDED
+    assert judge("SELECT nme FROM crew").outcome is Outcome.RUNTIME_ERROR
+    assert judge("-- nothing").outcome is Outcome.NO_ANSWER
+    heavy = f"{NUMBERS.format(1000)} SELECT randomblob(10000000) AS b FROM n ORDER BY b"
+    assert judge(heavy, limits={"memory_mb": 128}).outcome is Outcome.MEMORY_EXCEEDED
+
+
+def test_odd_texts_are_compared(judge: Judge) -> None:
+    """Bytes that are no UTF-8, and null characters, within texts."""
+    odd = "SELECT CAST(x'ff6100' AS TEXT)"
+
+    assert judge(odd, gold_sql=odd).reward == 1.0
+    assert judge("SELECT CAST(x'fe6100' AS TEXT)", gold_sql=odd).reward == 0.1
+
+
+def test_virtual_tables_can_be_read_and_not_written(judge: Judge) -> None:
+    """Full text and R-trees prepare their writes as soon as they are opened."""
+    made = {
+        "schema": "CREATE VIRTUAL TABLE docs USING fts5(body); INSERT INTO docs VALUES ('hello world'), ('foo');"
+        "CREATE VIRTUAL TABLE box USING rtree(id, low, high); INSERT INTO box VALUES (1, 2, 3);",
+        "rows": {},
+        "gold_sql": "SELECT body, id FROM docs, box WHERE docs MATCH 'hello'",
+    }
+
+    assert judge("SELECT body, 1 FROM docs WHERE body LIKE 'hello%'", **made).reward == 1.0
+    for write in ("INSERT INTO docs(docs) VALUES ('rebuild')", "DELETE FROM docs_data", "DELETE FROM box_node"):
+        assert judge(write, **made).outcome is Outcome.VIOLATION
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("gold", ["SELECT nme FROM crew", "DELETE FROM crew", "SELECT 1; SELECT 2", ENDLESS])
+def test_a_gold_that_gives_no_rows_is_the_tasks_fault(judge: Judge, dialect: str, gold: str) -> None:
+    """It fails, it writes, it is two, it does not end."""
+    with pytest.raises(TaskFault, match="gold query gives no result"):
+        judge(RIGHT, dialect=dialect, gold_sql=gold, limits={"wall_s": 0.5})
+
+
+class _Watching:
+    """A slot that notes what is started in it."""
+
+    def __init__(self, slot: Slot, launches: list[Launch]) -> None:
+        self._slot = slot
+        self._launches = launches
+
+    def start(self, launch: Launch) -> Child:
+        self._launches.append(launch)
+        return self._slot.start(launch)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._slot, name)
+
+
+@contextmanager
+def watched(pool: JailPool, launches: list[Launch]) -> Iterator[Slot]:
+    """Lend a slot whose launches are noted."""
+    with pool.slot() as slot:
+        yield _Watching(slot, launches)  # type: ignore[misc]  # the rest is the slot's own
+
+
+def test_the_gold_runs_once_and_never_where_a_completion_does(pool: JailPool) -> None:
+    """A candidate's process is given the completion's query alone."""
+    verifier, launches = SqlVerifier(), list[Launch]()
+    task = SqlTask.model_validate({**CREW, "gold_sql": "SELECT name AS golden FROM crew"})
+
+    for sql in ("SELECT name FROM crew", "SELECT 1"):
+        with watched(pool, launches) as slot:
+            verifier.judge(task, f"```sql\n{sql}\n```", slot)
+
+    roles = [launch.role for launch in launches]
+    assert roles == [Role.ORACLE, Role.ORACLE, Role.CANDIDATE, Role.CANDIDATE]  # the image, the gold, two attempts
+    assert all(b"golden" not in launch.payload for launch in launches if launch.role is Role.CANDIDATE)
+
+
+@pytest.mark.parametrize("path", [OWN, pytest.param(SHARED, marks=pytest.mark.shared)])
+def test_cases_agree(pool: JailPool, path: Path) -> None:
+    """Every line of the repository's own file, and of the one beside the checkout."""
+    if not path.is_file():
+        pytest.skip("no data folder beside the checkout")
+    registry = default_registry()
+    entries = read_entries([path])
+
+    reports = run_entries(entries, LineJudge(Scorer(registry, Evaluator(registry, pool), pool.size)))
+
+    assert {report.id: list(report.problems) for report in reports if report.problems} == {}

@@ -1,0 +1,157 @@
+"""What `optimum` makes of values, and of what the process that solves says; HiGHS itself does not run here."""
+
+import pytest
+from optimisation_attempts import FAULT, MISSING, MODEL, REGISTRY, optimise, saying, solving
+
+from assay.errors import Inconclusive, InfraFault, InvalidRequest, TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.fakes import FakeSlot
+from assay.sandboxes.interface import Exit, Role
+
+BEST = '<answer>{"x": 3, "y": 1}</answer>'
+WORSE = '<answer>{"x": 3, "y": 0.5}</answer>'
+
+
+@pytest.mark.parametrize(
+    ("completion", "terms", "outcome"),
+    [
+        (BEST, (1, 1, 1, 1), Outcome.PASSED),
+        (WORSE, (1, 1, 1, 0), Outcome.FAILED),
+        ('<answer>{"x": 3, "y": 2}</answer>', (1, 0, 1, 0), Outcome.FAILED),
+        ('<answer>{"x": 3}</answer>', (0, 0, 0, 0), Outcome.FAILED),
+        ('<answer>{"x": 3, "y": 1, "z": 0}</answer>', (0, 0, 0, 0), Outcome.FAILED),
+        ("<answer>11</answer>", (0, 0, 0, 0), Outcome.NO_ANSWER),
+        ("The best is 11.", (0, 0, 0, 0), Outcome.NO_ANSWER),
+        ("<answer>infeasible</answer>", (1, 0, 0, 0), Outcome.FAILED),
+    ],
+)
+def test_values_and_not_numbers_are_judged(completion: str, terms: tuple[int, ...], outcome: Outcome) -> None:
+    """The right objective alone is no answer."""
+    verdict = optimise(solving(), completion)
+
+    assert tuple(verdict.terms.values()) == terms
+    assert (verdict.outcome, verdict.reward) == (outcome, float(terms[-1]))
+    assert verdict.versions == {"highs": "9.9"}
+
+
+def test_the_process_that_solves_sees_no_completion() -> None:
+    """It is the oracle's, and has no network."""
+    slot = solving()
+
+    optimise(slot, "secret words " + BEST)
+
+    (launch,) = slot.launches
+    assert (launch.role, launch.flavour, launch.network) == (Role.ORACLE, "highs", False)
+    assert b"secret" not in launch.payload
+
+
+def test_a_variable_without_a_value_may_be_0() -> None:
+    """Where the task says so; unknown names stay refused."""
+    fields = {"missing": "zero", "weights": {"feasible": 1.0}}
+
+    assert optimise(solving(), '<answer>{"x": 3}</answer>', **fields).terms["feasible"] == 1.0
+    assert optimise(solving(), '<answer>{"z": 3}</answer>', **fields).terms["parsed"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("best", "sense", "optimal"),
+    [
+        (11.0, "maximize", 1.0),
+        (11.0 + 1e-5, "maximize", 1.0),
+        (11.0 + 2e-5, "maximize", 0.0),
+        (10.0, "maximize", 1.0),
+        (10.0, "minimize", 0.0),
+        (12.0, "minimize", 1.0),
+    ],
+)
+def test_the_gap_has_one_side(best: float, sense: str, optimal: float) -> None:
+    """Better than what HiGHS found is best too."""
+    verdict = optimise(solving(best=best), BEST, model={**MODEL, "sense": sense})
+
+    assert verdict.terms["optimal"] == optimal
+
+
+def test_partial_credit_falls_with_the_gap() -> None:
+    """1 off 11 with a reach of a half of 12 is 5/6; beyond the reach nothing; for infeasible values nothing."""
+    assert optimise(solving(), WORSE, credit_gap=0.5).reward == pytest.approx(1 - 1 / 6)
+    assert optimise(solving(), WORSE, credit_gap=0.01).reward == 0.0
+    assert optimise(solving(), '<answer>{"x": 3, "y": 1.1}</answer>', credit_gap=0.5).reward == 0.0
+    shaped = {"weights": {"parsed": 0.1, "feasible": 0.2, "optimal": 0.7}, "credit_gap": 0.1}
+    assert optimise(solving(), WORSE, **shaped).reward == pytest.approx(0.3 + 0.7 * (1 - 1 / 1.2))
+
+
+@pytest.mark.parametrize("status", ["infeasible", "unbounded"])
+def test_where_there_is_no_best_a_word_is_due(status: str) -> None:
+    """The other word, or values, are wrong."""
+    other = {"infeasible": "unbounded", "unbounded": "infeasible"}[status]
+    rewards = [
+        optimise(solving(status, None), f"<answer>{said}</answer>", expected=status).reward
+        for said in (status, other, '{"x": 1, "y": 1}')
+    ]
+
+    assert rewards == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("slot", "fault", "message"),
+    [
+        (saying([FAULT, "no linear one"]), TaskFault, "no linear one"),
+        (solving("infeasible", None), TaskFault, "is infeasible"),
+        (saying(None, Outcome.TIMEOUT, Exit(None, 9)), TaskFault, "longer than"),
+        (saying(None, Outcome.MEMORY_EXCEEDED, Exit(None, 9)), TaskFault, "MB"),
+        (saying(None, exit_=Exit(None, 11)), TaskFault, "SIGSEGV"),
+        (saying([MISSING]), InfraFault, r"assay\[solvers\]"),
+        (saying(["optimal"]), InfraFault, "something else"),
+        (saying(None, Outcome.INCONCLUSIVE, Exit(None, 9)), Inconclusive, "busy"),
+    ],
+)
+def test_whose_fault_it_is_when_a_model_is_not_solved(slot: FakeSlot, fault: type[Exception], message: str) -> None:
+    """The task's, but for what is missing here and for a busy machine."""
+    with pytest.raises(fault, match=message):
+        optimise(slot, BEST)
+
+
+def test_models_are_solved_once_and_faults_remembered() -> None:
+    """But for a process that died of itself, which may have been the machine."""
+    verifier = REGISTRY.get("optimum")
+    good, bad, died = (
+        REGISTRY.parse_task({"id": "t", "verifier": "optimum", "model": MODEL, "gap_absolute": gap})
+        for gap in (0.1, 0.2, 0.3)
+    )
+
+    assert verifier.judge(good, BEST, solving()).reward == 1.0
+    assert verifier.judge(good, WORSE, FakeSlot()).reward == 0.0
+    for slot in (saying([FAULT, "odd"]), FakeSlot()):
+        with pytest.raises(TaskFault, match="odd"):
+            verifier.judge(bad, BEST, slot)
+    with pytest.raises(TaskFault, match="SIGSEGV"):
+        verifier.judge(died, BEST, saying(None, exit_=Exit(None, 11)))
+    assert verifier.judge(died, BEST, solving()).reward == 1.0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"lp": "min x", "mps": "NAME"},
+        {"lp": ""},
+        {"lp": "min x", "expected": "best"},
+        {"lp": "min x", "places": []},
+        {"lp": "min x", "places": ["somewhere"]},
+        {"lp": "min x", "forbid": ["os"]},
+        {"lp": "min x", "answer": "program", "tag": "answer"},
+        {"lp": "min x", "integer_tolerance": 0.5},
+        {"lp": "min x", "scoring": "all"},
+    ],
+)
+def test_tasks_that_mean_nothing_are_refused(fields: dict[str, object]) -> None:
+    """At the door."""
+    with pytest.raises(InvalidRequest):
+        REGISTRY.parse_task({"id": "t", "verifier": "optimum", **fields})
+
+
+def test_highs_is_required() -> None:
+    """Whatever else a task requires."""
+    task = REGISTRY.parse_task({"id": "t", "verifier": "optimum", "lp": "min x", "requires": ["json"]})
+
+    assert task.requires == ("json", "highspy")

@@ -1,0 +1,82 @@
+"""Where the program of a completion stands, and whether its sections are in order."""
+
+import time
+
+import pytest
+
+from assay.verifiers.optimisation.sections import find_program, is_in_order
+
+TIDY = "<think>a</think><model>b</model><python>c</python>"
+
+
+@pytest.mark.parametrize(
+    ("text", "in_order"),
+    [
+        (TIDY, True),
+        (f"Well: {TIDY} that is all.", True),
+        ("", False),
+        ("<model>b</model><think>a</think><python>c</python>", False),
+        ("<think>a</think><python>c</python><model>b</model>", False),
+        (TIDY + "<python>d</python>", False),
+        (TIDY.replace("</model>", ""), False),
+        (TIDY.replace("<model>", "<model >"), False),
+        ("</think>a<think><model>b</model><python>c</python>", False),
+        ("<think><model><python></python></model></think>", False),
+    ],
+)
+def test_every_tag_once_and_in_order(text: str, in_order: bool) -> None:
+    """Text around them does not matter."""
+    assert is_in_order(text) is in_order
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("<python>x = 1</python>", "x = 1"),
+        ("<python>\r\nx = 1\r\ny = 2\r\n</python>", "x = 1\ny = 2"),
+        ("<python>\n    x = 1\n    y = 2\n</python>", "x = 1\ny = 2"),
+        ("<python>first</python><python>second</python>", "first"),
+        ("<python>\n```python\nx = 1\n```\n</python>", "x = 1"),
+        ("<python>\n```\nx = 1\n```\n</python>", "x = 1"),
+        ("<python>\nHere:\n```py\nx = 1\n```\nDone.\n</python>", "x = 1"),
+        ("<python>\nx = '```'\n</python>", "x = '```'"),
+        ("```python\nx = 1\n```", "x = 1"),
+        ("```text\nno\n```\n```python\nx = 1\n```", "x = 1"),
+        ("```python\nx = 1", "x = 1"),
+        ("```\nx = 1\n```", None),
+        ("<python>x = 1", None),
+        ("x = 1", None),
+    ],
+)
+def test_the_program_is_the_first_section_or_else_the_first_fence(text: str, code: str | None) -> None:
+    """A fence within the section is taken off, and so is an indent that all lines share."""
+    assert find_program(text, fences=True) == code
+
+
+def test_fences_may_not_count() -> None:
+    """Then there is no program."""
+    assert find_program("```python\nx = 1\n```", fences=False) is None
+
+
+@pytest.mark.parametrize("body", ["<python>", "```python\n", "```", "</python>", " ", "<python>\n```\n", "\n"])
+def test_a_megabyte_is_read_in_time(body: str) -> None:
+    """Whatever takes quadratic time takes far longer than this."""
+    text = "<python>\n" + body * (1_000_000 // len(body)) + "</python>"
+    started = time.process_time()
+
+    find_program(text, fences=True)
+    find_program(text[9:], fences=True)
+    is_in_order(text)
+
+    assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize("mark", ["```", "```py", "``` python"])
+def test_a_fence_with_a_megabyte_of_blanks_is_read_in_time(mark: str) -> None:
+    """Blanks before and after a language that is not there can be shared out in as many ways as there are blanks."""
+    started = time.process_time()
+    found = find_program(f"<python>\n{mark}{' ' * 900_000}x</python>", fences=True)
+
+    assert found is not None
+    assert found.startswith("```")
+    assert time.process_time() - started < 20

@@ -1,0 +1,124 @@
+"""Reading the values of variables off a text."""
+
+import json
+import time
+
+import pytest
+
+from assay.verifiers.optimisation.answers import Place, read_answer
+
+EVERYWHERE = (Place.TAG, Place.FENCE, Place.LAST_OBJECT)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ('<answer>{"x": 1, "y": 2.5}</answer>', {"x": 1.0, "y": 2.5}),
+        ("<answer>{'x': 1, 'y': -2}</answer>", {"x": 1.0, "y": -2.0}),
+        ('<answer>{"x": 1}</answer> or <answer>{"x": 2}</answer>', {"x": 2.0}),
+        ('```json\n{"x": 1}\n```', {"x": 1.0}),
+        ('```\n{"x": 1}\n```\n```json\n{"x": 2}\n```', {"x": 2.0}),
+        ('So {"x": 1} is not it, {"x": 3} is.', {"x": 3.0}),
+        ('<answer>I cannot say</answer> {"x": 1}', {"x": 1.0}),
+        ('<answer>{"x": 1e3}</answer>', {"x": 1000.0}),
+        ("<answer>{}</answer>", {}),
+    ],
+)
+def test_the_first_place_that_holds_values_counts(text: str, values: dict[str, float]) -> None:
+    """Tag, fence, then the last braces; JSON or a Python literal."""
+    assert read_answer(text, EVERYWHERE, "answer").values == values
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ('{"x": NaN}', "number"),
+        ('{"x": Infinity}', "number"),
+        ('{"x": 1e999}', "finite"),
+        ('{"x": true}', "numbers"),
+        ('{"x": "1"}', "numbers"),
+        ('{"x": null}', "numbers"),
+        ('{"x": [1]}', "numbers"),
+        ('{"x": {"y": 1}}', "numbers"),
+        ('{"x": 1, "x": 2}', "twice"),
+        ("{'x': 1, 'x': 2}", "twice"),
+        ("{1: 2}", "texts"),
+        ('{"x": ' + "9" * 400 + "}", "large"),
+        ('{"x": ' + "9" * 5000 + "}", ""),
+        ('["x", 1]', "no object"),
+        ("5", "no object"),
+        ("{'x': f()}", "literal"),
+        ("{'\\d': 1}", "escapes"),
+        ('{"x": 1', "literal"),
+        ("[" * 100_000, ""),
+        ("", ""),
+    ],
+)
+def test_what_is_refused(content: str, fault: str) -> None:
+    """Everything that is not one finite number for each name."""
+    answer = read_answer(f"<answer>{content}</answer>", (Place.TAG,), "answer")
+
+    assert answer.values is None
+    assert answer.fault
+    assert fault in answer.fault
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        ("infeasible", "infeasible"),
+        (" Infeasible. ", "infeasible"),
+        ('"unbounded"', "unbounded"),
+        ('{"status": "INFEASIBLE"}', "infeasible"),
+    ],
+)
+def test_a_word_says_that_there_are_none(content: str, status: str) -> None:
+    """By itself, or as the status."""
+    assert read_answer(f"<answer>{content}</answer>", EVERYWHERE, "answer").status == status
+
+
+def test_a_variable_may_be_called_status() -> None:
+    """Where it has a number."""
+    assert read_answer('{"status": 1}', EVERYWHERE, "answer").values == {"status": 1.0}
+
+
+def test_the_last_line_may_hold_the_word() -> None:
+    """As programs print it."""
+    assert read_answer("solving {\ninfeasible\n", (Place.LAST_OBJECT, Place.LAST_LINE), "").status == "infeasible"
+    assert read_answer("", (Place.LAST_OBJECT, Place.LAST_LINE), "").fault
+
+
+@pytest.mark.parametrize(
+    "body", ["{", "}", "{}", '{"a":1},', "<answer>", "<answer></answer>", "```\n", "```\n```\n", "{'a':", '"', "9", " "]
+)
+def test_a_megabyte_is_read_in_time(body: str) -> None:
+    """Whatever takes quadratic time takes far longer than this."""
+    text = body * (1_000_000 // len(body))
+    started = time.process_time()
+
+    read_answer(text, tuple(Place), "answer")
+    read_answer(f"<answer>{text}</answer>", tuple(Place), "answer")
+
+    assert time.process_time() - started < 20
+
+
+def test_as_many_values_as_a_completion_holds() -> None:
+    """Each is there."""
+    many = {f"v{number}": number for number in range(70_000)}
+
+    assert read_answer(json.dumps(many), EVERYWHERE, "answer").values == many
+
+
+@pytest.mark.parametrize("scalar", ["np.float64(2.5)", "numpy.float32(2.5)", "np.float64(25e-1)"])
+def test_scalars_of_numpy_are_their_numbers(scalar: str) -> None:
+    """As numpy 2 writes them within a dictionary that a program prints."""
+    assert read_answer(f"{{'x': {scalar}, 'y': np.int64(-3)}}", (Place.LAST_OBJECT,), "answer").values == {
+        "x": 2.5,
+        "y": -3.0,
+    }
+
+
+@pytest.mark.parametrize("other", ["np.float64(nan)", "np.float64(1+1)", "os.float64(1)", "np.zeros(3)"])
+def test_other_calls_are_no_numbers(other: str) -> None:
+    """Nothing is worked out."""
+    assert read_answer(f"{{'x': {other}}}", (Place.LAST_OBJECT,), "answer").fault

@@ -1,0 +1,119 @@
+"""What travels between worker and jail for an episode: the task's side of it, and what became of it. JSON both ways."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any  # Any: settings of an environment and its actions are JSON of any shape
+
+from assay.verifiers.environment.task import LIBRARY, EnvironmentTask, IllegalRule
+
+_SHOWN = 300  # characters of each text, so that a record fits a message
+
+
+class BadRecord(Exception):
+    """What was sent is no record."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a stage is set up from; the fields are those of the task."""
+
+    env: str
+    kwargs: dict[str, Any]
+    seed: int
+    options: dict[str, Any] | None
+    modules: list[str]
+    max_steps: int
+    illegal: str
+    noop: Any
+    names: dict[str, Any]
+    source: str | None
+    success_return: float | None
+    progress: bool
+    wall_s: float
+    """Seconds that one step of the environment, or one of the task's functions, may take."""
+    with_info: bool
+
+
+@dataclass
+class Record:
+    """What became of an episode."""
+
+    steps: int = 0
+    """Actions made, illegal ones included."""
+    illegal: int = 0
+    total: float = 0.0
+    """The sum of rewards."""
+    terminated: bool = False
+    truncated: bool = False
+    is_lost: bool = False
+    """An illegal action ended it."""
+    surplus: int = 0
+    """Actions of the list that were left when it ended."""
+    verified: float = 0.0
+    progress: float = 0.0
+    note: str = ""
+    """The first illegal action."""
+    said: str = ""
+    """What the task's `verify` had to say."""
+
+
+def was_spared(record: Record, illegal: str) -> bool:
+    """Whether rewards are missing from the return because the player did not play: `illegal` is the task's rule.
+
+    It left off, an illegal action ended the episode, or illegal ones were ignored. Where rewards are negative, nothing
+    beats doing nothing; so a return is then no achievement by what it was spared.
+    """
+    is_ended = record.terminated or record.truncated
+    return record.is_lost or not is_ended or (illegal == IllegalRule.IGNORE and record.illegal > 0)
+
+
+def script_of(task: EnvironmentTask, wall_s: float) -> Script:
+    """Return what the jail needs of a task."""
+    return Script(
+        env=task.env,
+        kwargs=task.kwargs,
+        seed=task.seed,
+        options=task.options,
+        modules=[name for name in task.requires if name != LIBRARY],
+        max_steps=task.max_steps,
+        illegal=str(task.illegal),
+        noop=task.noop_action,
+        names=task.action_names,
+        source=task.source,
+        success_return=task.success_return,
+        progress=task.progress,
+        wall_s=wall_s,
+        with_info=task.info,
+    )
+
+
+def pack_script(script: Script) -> str:
+    """Return a script as JSON."""
+    return json.dumps(asdict(script))
+
+
+def unpack_script(text: str) -> Script:
+    """Return what `pack_script` was given."""
+    return Script(**json.loads(text))
+
+
+def pack_record(record: Record) -> str:
+    """Return a record as JSON of at most some 900 characters."""
+    cut = {name: value[:_SHOWN] if isinstance(value, str) else value for name, value in asdict(record).items()}
+    return json.dumps(cut, ensure_ascii=False)
+
+
+def unpack_record(text: str) -> Record:
+    """Return what `pack_record` was given. Raises BadRecord."""
+    try:
+        found: Mapping[str, Any] = json.loads(text)
+        record = Record(**found)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadRecord(f"not a record: {error}") from error
+    for part in fields(Record):
+        value = getattr(record, part.name)
+        if type(value) is not type(part.default) or (isinstance(value, float) and not math.isfinite(value)):
+            raise BadRecord(f"{part.name} is a {type(value).__name__}")
+    return record

@@ -1,0 +1,187 @@
+"""An environment in the oracle's jail: made from a task, stepped with a player's actions, judged by the task's source.
+
+Gymnasium is imported when a stage is set, so that this module can be imported where it is not installed.
+"""
+
+import importlib
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any  # Any: spaces, observations and actions are of every shape
+
+from assay.verifiers.environment.record import Record, Script, was_spared
+from assay.verifiers.environment.values import NotPlain, informed, observed, size_of
+from assay.verifiers.program.returned import WHOLE, Unusable, number, read_returned
+from assay.verifiers.program.verify_program import define
+from assay.verifiers.split.loading import describe
+from assay.verifiers.split.plan import Broken
+
+_MOST_TRAJECTORY = 128 * 2**20  # bytes of observations
+
+
+class Failed(Exception):
+    """The environment, or the task's source, failed on this episode; says how."""
+
+
+class Over(Exception):
+    """The player has no further action."""
+
+
+Choose = Callable[[Any, dict[str, Any]], Any]
+"""From an observation and the info to an action of plain values. Raises Over."""
+
+
+@dataclass
+class Stage:
+    """An environment that stands at its first observation."""
+
+    script: Script
+    env: Any
+    observation: Any
+    info: dict[str, Any]
+    verify: Callable[..., Any] | None = None
+    progress: Callable[..., Any] | None = None
+    trajectory: list[dict[str, Any]] = field(default_factory=list)
+    held: int = 0
+    """Bytes of the observations in the trajectory."""
+
+
+def set_up(script: Script) -> Stage:
+    """Make and reset the environment, and define the task's functions. Raises Broken: no completion took part."""
+    try:
+        gymnasium = importlib.import_module("gymnasium")
+        for module in script.modules:
+            importlib.import_module(module)
+        made = gymnasium.make(script.env, disable_env_checker=True, **script.kwargs)
+        observation, info = made.reset(seed=script.seed, options=script.options)
+        stage = Stage(script, made, observed(observation), informed(info))
+        if script.source is not None:
+            stage.verify = define(script.source, "verify")
+            stage.progress = define(script.source, "progress") if script.progress else None
+    except BaseException as error:
+        raise Broken(f"the environment {script.env} cannot be set up: {describe(error)}") from error
+    needed = size_of(stage.observation) * script.max_steps
+    if needed > _MOST_TRAJECTORY:
+        raise Broken(f"{script.max_steps} observations take {needed >> 20} MB: lower max_steps")
+    return stage
+
+
+def play(stage: Stage, choose: Choose) -> Record:
+    """Step the environment until it ends, the player does, or `max_steps` are made. Raises Failed, and what `choose`
+    raises but for Over."""
+    # Here, not at the top: only where gymnasium is installed, and warm there.
+    from assay.verifiers.environment.actions import Illegal, as_action
+
+    script, record = stage.script, Record()
+    while record.steps < script.max_steps and not (record.terminated or record.truncated or record.is_lost):
+        try:
+            chosen = choose(stage.observation, stage.info)
+        except Over:
+            break
+        record.steps += 1
+        try:
+            action = as_action(stage.env.action_space, _named(script, chosen))
+        except Illegal as error:
+            record.illegal += 1
+            record.note = record.note or f"action {record.steps}: {error}"
+            if script.illegal == "fail":
+                record.is_lost = True
+            if script.illegal != "noop":
+                continue
+            action = _noop(stage, script.noop)
+        _step(stage, record, action)
+    record.truncated |= record.steps >= script.max_steps and not record.terminated
+    return record
+
+
+def judge(stage: Stage, record: Record) -> None:
+    """Have the task's functions judge the episode, and enter what they say. Raises Failed."""
+    if record.is_lost:
+        return
+    final = {
+        "observation": stage.observation,
+        "info": stage.info,
+        "return": record.total,
+        "steps": record.steps,
+        "illegal": record.illegal,
+        "terminated": record.terminated,
+        "truncated": record.truncated,
+        "env": stage.env.unwrapped,
+    }
+    if stage.verify is None:
+        goal = stage.script.success_return
+        assert goal is not None  # a task has one of the two
+        can_count = goal > 0 or not was_spared(record, stage.script.illegal)
+        record.verified = float(can_count and record.total >= goal)
+        return
+    record.verified, record.said = _share("verify", stage, final)
+    if stage.progress is not None:
+        record.progress, _ = _share("progress", stage, final)
+
+
+def _named(script: Script, chosen: Any) -> Any:
+    return script.names.get(chosen, chosen) if isinstance(chosen, str) else chosen
+
+
+def _noop(stage: Stage, value: Any) -> Any:
+    from assay.verifiers.environment.actions import Illegal, as_action  # see above
+
+    try:
+        return as_action(stage.env.action_space, value)
+    except Illegal as error:
+        raise Failed(f"noop_action: {error}") from error
+
+
+def _step(stage: Stage, record: Record, action: Any) -> None:
+    seen = {"observation": stage.observation, "info": stage.info, "action": action}
+    try:
+        with _alarm(stage.script.wall_s):
+            observation, reward, terminated, truncated, info = stage.env.step(action)
+        stage.observation, stage.info = observed(observation), informed(info)
+        gain = number(reward)
+    except (NotPlain, Unusable) as error:
+        raise Failed(f"the environment gave what is no observation or reward: {error}") from error
+    except BaseException as error:
+        raise Failed(f"the environment failed at action {record.steps}: {describe(error)}") from error
+    record.total += gain
+    record.terminated, record.truncated = bool(terminated), bool(truncated)
+    stage.trajectory.append({**seen, "reward": gain, "terminated": record.terminated, "truncated": record.truncated})
+    stage.held += size_of(stage.observation)
+    if stage.held > 2 * _MOST_TRAJECTORY:
+        raise Failed("the observations take too much memory: lower max_steps")
+
+
+def _share(name: str, stage: Stage, final: dict[str, Any]) -> tuple[float, str]:
+    """Return what a function of the task's says, from 0 to 1, and its message."""
+    function = stage.verify if name == "verify" else stage.progress
+    assert function is not None
+    try:
+        with _alarm(stage.script.wall_s):
+            found = read_returned(function(stage.trajectory, final))
+    except Unusable as error:
+        raise Failed(f"{name}: {error}") from error
+    except BaseException as error:
+        raise Failed(f"{name} raised {describe(error)}") from error
+    if found.terms.keys() != {WHOLE} or not 0.0 <= found.terms[WHOLE] <= 1.0:
+        raise Failed(f"{name} returned {dict(found.terms)}; it must be a bool, or a number from 0 to 1")
+    return found.terms[WHOLE], found.message
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in what takes longer. Whoever had set the alarm before has it again afterwards."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise TimeoutError(f"it took longer than {seconds:g} s (wall_s)")
+
+    handler = signal.signal(signal.SIGALRM, ring)
+    timer = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *timer)

@@ -1,0 +1,129 @@
+"""The task model of the verifier `chain`."""
+
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self  # Any: the answer's task is unparsed JSON until its verifier types it
+
+from pydantic import ConfigDict, Field, PrivateAttr, model_validator
+
+from assay.canonical import content_hash
+from assay.errors import InvalidRequest
+from assay.schema import TaskBase
+from assay.verifiers.interface import Verifier
+from assay.verifiers.models.interface import EndpointName
+from assay.verifiers.registry import Registry
+from assay.verifiers.rules.plan import PlanFields
+from assay.verifiers.rules.rule import Profile
+
+_MOST_SEEN = 4_000_000  # characters of outputs: every asking thread of a worker may hold as many
+_NOT_NESTED = ("chain", "composite")
+_OUTER_FIELDS = ("id", "limits", "gold", "canonical_solution", "requires", "metadata")
+
+
+class ChainTask(PlanFields):
+    """A plan as three lists, run over the models of a pool: reward = 1 if its answer is right, 0.5 if wrong, else 0.
+
+    The plan is read as `plan` reads it. Its steps run in order: each asks the endpoint of its worker, which is told the
+    question, the earlier steps that the access list names (what they were told and what they answered), and its
+    subtask. The output of the last step is judged by `answer`, a task of another verifier.
+    An endpoint that gives no answer within the time makes the outcome `infra_error`, without a reward, and so does a
+    name in `pool` that the worker does not know; a text without a plan earns 0 whatever the endpoints do. `steps` lists
+    what was run, and `stdout` the end of each output. Verdicts are never taken from the cache: models are sampled.
+    `limits.attempt_wall_s` bounds all questions together; the other limits are the answer's, if that runs anything.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "sum", "verifier": "chain", "question": "What is 19 + 23?", "pool": ["small", "strong"],
+                    "answer": {"verifier": "math", "answer": "42"},
+                }
+            ]
+        }
+    )  # fmt: skip
+    PROFILES: ClassVar = (
+        Profile(
+            "conductor/hardened", {}, "arXiv 2512.04388 §3.1, app. E",
+            "the defaults: a plan that cannot be run is worth 0, for whatever reason",
+        ),
+        Profile(
+            "conductor/paper", {"checks": "parse"}, "arXiv 2512.04388 §3.1",
+            "to the letter: any three literal lists of equal length earn 0.5, also where they cannot be run",
+        ),
+    )  # fmt: skip
+
+    verifier: Literal["chain"] = "chain"
+    question: str = Field(min_length=1, max_length=1_000_000)
+    """What the chain is to answer."""
+    pool: tuple[EndpointName, ...] = Field(min_length=1, max_length=64)
+    """The workers to choose from, in the order of their numbers: names of endpoints of the operator's."""
+    answer: dict[str, Any]
+    """The task that the final output is judged by, without `id`: `{"verifier": "math", "answer": "42"}`; not `chain`
+    or `composite`. It counts as right if its outcome is `passed`."""
+    show_question: bool = True
+    """Whether each worker is told the question, or its subtask alone."""
+    max_steps: int = Field(16, ge=1, le=64)
+    """The most steps of a plan that can be run."""
+    max_output_characters: int = Field(20_000, ge=1, le=200_000)
+    """The most that is kept of a step's output; if one is cut, the result has the flag `output_cut`. Times `max_steps`
+    at most 4,000,000: so much one step may be told."""
+
+    _answer: TaskBase = PrivateAttr()
+    _answer_verifier: Verifier = PrivateAttr()
+
+    @property
+    def answer_verifier(self) -> Verifier:
+        """Who judges the answer."""
+        return self._answer_verifier
+
+    @property
+    def answer_task(self) -> TaskBase:
+        """The typed task of the answer, under this task's limits if it has any."""
+        if "limits" in self.model_fields_set and self._answer.runs_something():
+            return self._answer.model_copy(update={"limits": self.limits})
+        return self._answer
+
+    def runs_something(self) -> bool:
+        """Whether judging the answer does."""
+        return self._answer.runs_something()
+
+    def asks_models(self) -> bool:
+        """It asks those of the pool."""
+        return True
+
+    @model_validator(mode="after")
+    def _check_size(self) -> Self:
+        if self.max_steps * self.max_output_characters > _MOST_SEEN:
+            raise ValueError(f"max_steps times max_output_characters is more than {_MOST_SEEN}: lower one of them")
+        return self
+
+    @cached_property
+    def _content_hash(self) -> str:
+        """Hash what the answer's task means, not how it is written."""
+        document = self.model_dump(mode="json", exclude={"id", "metadata", "answer"})
+        answer = self.answer_task.model_dump(mode="json", exclude={"id", "metadata"})
+        return content_hash({**document, "answer": answer})
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Type the answer's task, before anything asks what it runs. Raises InvalidRequest with its path."""
+        registry = (context or {}).get("registry")
+        if not isinstance(registry, Registry):
+            raise ValueError("a chain is typed by a registry, which knows the verifier of its answer")
+        self._answer = _typed(self, registry)
+        self._answer_verifier = registry.get(self._answer.verifier)
+
+
+def _typed(task: ChainTask, registry: Registry) -> TaskBase:
+    for field in _OUTER_FIELDS:
+        if field in task.answer:
+            raise InvalidRequest(
+                f"{field} belongs to the chain, not to its answer", path=f"answer.{field}", fix="move it"
+            )
+    if task.answer.get("verifier", "python") in _NOT_NESTED:
+        raise InvalidRequest("a chain's answer is judged by one verifier", path="answer.verifier", fix="use another")
+    typed = registry.parse_task({**task.answer, "id": task.id}, path="answer")
+    if missing := sorted(set(typed.requires) - set(task.requires)):
+        raise InvalidRequest(
+            f"the answer requires {', '.join(missing)}", path="requires", fix="name it here: it decides who judges"
+        )
+    return typed

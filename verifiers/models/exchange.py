@@ -1,0 +1,123 @@
+"""One HTTP exchange with a model endpoint, without its timing: what is sent, what is accepted, what is worth a retry.
+
+Whatever an endpoint sends is hostile: its size is bounded while it is read, and none of it stands in a message.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any  # Any: an answer is unparsed JSON
+
+import httpx
+
+from assay.canonical import dump_line
+from assay.verifiers.models.endpoints import Access
+from assay.verifiers.models.interface import Reply, Request
+from assay.verifiers.rules.literal import read_json
+
+MOST_BYTES = 2_000_000
+"""The longest answer that is read, as it comes."""
+MOST_PARTS = 20_000
+"""The most parts that an answer is read in: each costs as much as many bytes."""
+
+_HALF_SIGN = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
+_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
+
+
+class Refusal(Exception):
+    """An endpoint gave no reply; `is_passing` says whether another try may, `after_s` when it asks for one.
+
+    `may_be_the_text` says that what it was told may be why.
+    """
+
+    def __init__(
+        self, reason: str, *, is_passing: bool = True, after_s: float | None = None, may_be_the_text: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.is_passing = is_passing
+        self.after_s = after_s
+        self.may_be_the_text = may_be_the_text
+
+
+def headers(access: Access) -> dict[str, str]:
+    """Return the headers of a request; compression is refused, because what it hides cannot be bounded."""
+    known = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+    if access.key is not None:
+        known["Authorization"] = f"Bearer {access.key.get_secret_value()}"
+    return known
+
+
+def body(access: Access, request: Request) -> bytes:
+    """Return the document of a request. Of lone surrogates, which many endpoints refuse, each is sent as U+FFFD."""
+    said = (("system", request.system), ("user", request.user))
+    messages = [
+        {"role": role, "content": _HALF_SIGN.sub("\ufffd", text)} for role, text in said if text or role == "user"
+    ]
+    return dump_line({**access.endpoint.fields(), "messages": messages}).encode("ascii")
+
+
+async def receive(response: httpx.Response) -> bytes:
+    """Return the document of an answer. Raises Refusal for one that is no success, encoded or too large."""
+    status = response.status_code
+    if status != HTTPStatus.OK:
+        is_passing = status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        after_s = read_retry_after(response.headers.get("Retry-After", "")) if is_passing else None
+        raise Refusal(
+            f"status {status}",
+            is_passing=is_passing,
+            after_s=after_s,
+            may_be_the_text=not is_passing and status >= HTTPStatus.BAD_REQUEST,
+        )
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise Refusal("its answer is compressed, although that was refused", is_passing=False)
+    data = bytearray()
+    parts = 0
+    async for part in response.aiter_bytes():
+        data += part
+        parts += 1
+        if parts > MOST_PARTS:
+            raise Refusal(f"its answer comes in more than {MOST_PARTS} parts", is_passing=False)
+        if len(data) > MOST_BYTES:
+            raise Refusal(f"its answer is longer than {MOST_BYTES} bytes", is_passing=False)
+    return bytes(data)
+
+
+def read_reply(data: bytes, access: Access) -> Reply:
+    """Return the first choice's text, without the key if the endpoint has echoed it. Raises Refusal.
+
+    A choice that has ended without a text (a filter, a model that thought until its end) is one that says nothing.
+    """
+    try:
+        document = read_json(data.decode("utf-8"))
+    except ValueError:  # not UTF-8, not JSON, nested too deeply, or with a number of thousands of digits
+        raise Refusal("its answer is no JSON") from None
+    choice = _first(document.get("choices") if isinstance(document, dict) else None)
+    message = choice.get("message")
+    end = choice.get("finish_reason")
+    text = message.get("content") if isinstance(message, dict) else None
+    if isinstance(message, dict) and text is None and isinstance(end, str) and end:
+        text = ""
+    if not isinstance(text, str):
+        raise Refusal("its answer holds no text")
+    if access.key is not None:
+        text = text.replace(access.key.get_secret_value(), "[key]")
+    return Reply(text, is_cut=end == "length")
+
+
+def read_retry_after(text: str, clock: Callable[[], float] = time.time) -> float | None:
+    """Return the seconds that a `Retry-After` header asks for, at least 0; None where it is neither form."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - clock())
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
+def _first(choices: Any) -> dict[str, Any]:
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        raise Refusal("its answer holds no choice")
+    return choices[0]

@@ -1,0 +1,156 @@
+"""Reading the values of variables off a text: where they may stand, and what is refused. Linear in the text."""
+
+import ast
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any  # Any: JSON values
+
+from assay.verifiers.optimisation.scalars import unwrapped
+from assay.verifiers.rules.blocks import last_block
+from assay.verifiers.rules.literal import read_python
+
+_FENCE = re.compile(r"^[ \t]*```[^\n`]*$(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
+_BRACES = re.compile(r"[{}]")
+_STATUSES = ("infeasible", "unbounded")
+
+
+class Place(StrEnum):
+    """Where values may stand in a text."""
+
+    TAG = "tag"
+    """The last block of the tag."""
+    FENCE = "fence"
+    """The last fenced block."""
+    LAST_OBJECT = "last_object"
+    """The last text between braces."""
+    LAST_LINE = "last_line"
+    """The last line that is not blank."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a text says: values by name, or that there are none to give; `fault` says why it is no answer."""
+
+    values: Mapping[str, float] | None = None
+    status: str = ""
+    """`infeasible` or `unbounded`."""
+    fault: str = ""
+
+
+def read_answer(text: str, places: Sequence[Place], tag: str) -> Answer:
+    """Return what stands in the first of the places that holds an answer; else the fault of the first one there."""
+    fault = ""
+    for place in places:
+        content = _content(text, place, tag)
+        if content is None:
+            continue
+        answer = _read(content)
+        if not answer.fault:
+            return answer
+        fault = fault or f"{place}: {answer.fault}"
+    return Answer(fault=fault or f"there is no answer ({', '.join(places)})")
+
+
+def _content(text: str, place: Place, tag: str) -> str | None:
+    match place:
+        case Place.TAG:
+            return last_block(text, tag)
+        case Place.FENCE:
+            fenced = None
+            for fenced in _FENCE.finditer(text):  # noqa: B007 - the last one is what is wanted
+                pass
+            return fenced.group(1) if fenced else None
+        case Place.LAST_OBJECT:
+            return _last_object(text)
+        case Place.LAST_LINE:
+            return text.rstrip().rpartition("\n")[2] or None
+
+
+def _last_object(text: str) -> str | None:
+    """Return the text from the last closing brace back to the one that opens it."""
+    depth, end = 0, -1
+    for brace in reversed([(found.group(), found.start()) for found in _BRACES.finditer(text)]):
+        sign, at = brace
+        if sign == "}":
+            end = at if end < 0 else end
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                return text[at : end + 1]
+    return None
+
+
+def _read(content: str) -> Answer:
+    word = content.strip().strip("\"'.").casefold()
+    if word in _STATUSES:
+        return Answer(status=word)
+    try:
+        value = _literal(content)
+    except ValueError as error:
+        return Answer(fault=str(error)[:200])
+    if not isinstance(value, Mapping):
+        return Answer(fault="it is no object of values by name")
+    status = value.get("status")
+    if len(value) == 1 and isinstance(status, str) and status.casefold() in _STATUSES:
+        return Answer(status=status.casefold())
+    try:
+        return Answer(values={_name(name): _number(number) for name, number in value.items()})
+    except ValueError as error:
+        return Answer(fault=str(error)[:200])
+
+
+def _literal(content: str) -> Any:
+    """Return the value of a JSON document or, if it is short, a Python literal. Raises ValueError; names are unique."""
+    try:
+        return json.loads(content, object_pairs_hook=_unique, parse_constant=_refuse)
+    except json.JSONDecodeError:
+        return _python(content)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _python(content: str) -> Any:
+    if "\\" in content:
+        raise ValueError("neither JSON nor a literal without escapes")
+    try:
+        value = read_python(unwrapped(content))
+    except ValueError as error:
+        raise ValueError("neither JSON nor a short literal") from error
+    written = ast.parse(unwrapped(content).strip(), mode="eval").body
+    if isinstance(written, ast.Dict) and len(written.keys) != len(value):
+        raise ValueError("a name is there twice")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a name is there twice")
+    return value
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise ValueError("names are texts")
+    return name
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("values are numbers")
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise ValueError("a value is too large") from error
+    if not math.isfinite(number):
+        raise ValueError("values are finite")
+    return number

@@ -1,0 +1,103 @@
+"""How far values are from satisfying a model, and what its objective is there. Pure; trusted code only."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.verifiers.optimisation.problem import Floats, Problem
+
+_CLEAR = 0.01  # of what is allowed: where rounding may have taken more, the sum is worked out exactly
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """What counts as satisfied: a side or a bound may be missed by `absolute` plus `relative` times its own size.
+
+    Not by a share of the summands: values that are huge and cancel would buy any violation with that.
+    """
+
+    absolute: float
+    relative: float
+    integer: float
+    """How far an integer may be from the nearest one."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of values; `fault` names the worst row or variable if they do not satisfy the model."""
+
+    feasible: bool
+    integral: bool
+    objective: float | None
+    fault: str = ""
+
+
+def examine(problem: Problem, values: Floats, tolerances: Tolerances) -> Finding:
+    """Return what is to be said of values, one for each variable, finite.
+
+    Integer variables count as the nearest integers, in rows and objective too, so that no tolerance of theirs pays.
+    """
+    whole = np.where(problem.integer, np.rint(values), values)
+    off = np.abs(values - whole)
+    integral = bool(np.all(off <= tolerances.integer))
+    with np.errstate(all="ignore"):
+        fault = _bound_fault(problem, whole, tolerances) or _row_fault(problem, whole, tolerances)
+        objective = problem.offset + exact_dot(problem.costs, whole)
+    if not integral:
+        fault = f"{problem.names[int(np.argmax(off))]} is no integer"
+    return Finding(not fault, integral, objective if math.isfinite(objective) else None, fault)
+
+
+def _bound_fault(problem: Problem, values: Floats, tolerances: Tolerances) -> str:
+    allowed_low = tolerances.absolute + tolerances.relative * np.abs(problem.low)
+    allowed_high = tolerances.absolute + tolerances.relative * np.abs(problem.high)
+    satisfied = ((problem.low == -np.inf) | (values >= problem.low - allowed_low)) & (
+        (problem.high == np.inf) | (values <= problem.high + allowed_high)
+    )
+    return "" if satisfied.all() else f"{problem.names[int(np.argmin(satisfied))]} is out of bounds"
+
+
+def _row_fault(problem: Problem, values: Floats, tolerances: Tolerances) -> str:
+    rows = len(problem.row_low)
+    sums, error = _sums(problem, values)
+    satisfied = np.ones(rows, dtype=np.bool_)
+    for side, sign in ((problem.row_low, 1.0), (problem.row_high, -1.0)):
+        finite = np.isfinite(side)
+        bound = np.where(finite, side, 0.0)
+        allowed = tolerances.absolute + tolerances.relative * np.abs(bound)
+        for row in np.flatnonzero(finite & ~(error <= _CLEAR * allowed)):
+            at = slice(problem.starts[row], problem.starts[row + 1])
+            sums[row] = exact_dot(problem.values[at], values[problem.columns[at]])
+        satisfied &= ~finite | (sign * (sums - bound) >= -allowed)  # a sum that is no number satisfies nothing
+    return "" if satisfied.all() else f"constraint {int(np.argmin(satisfied))} (counted from 0) does not hold"
+
+
+def _sums(problem: Problem, values: Floats) -> tuple[Floats, Floats]:
+    """Return the sum of each row, and how far rounding may have taken it off."""
+    rows = len(problem.row_low)
+    summands = problem.values * values[problem.columns]
+    counts = np.diff(problem.starts)
+    owner = np.repeat(np.arange(rows), counts)
+    scale = np.bincount(owner, weights=np.abs(summands), minlength=rows)
+    sums: Floats = np.bincount(owner, weights=summands, minlength=rows).astype(np.float64)
+    return sums, scale * counts * np.finfo(np.float64).eps
+
+
+def exact_dot(first: Floats, second: Floats) -> float:
+    """Return the sum of products, rounded once: values that cancel leave what they differ by, however large they are.
+
+    Each product is split into what a float holds of it and the rest (Dekker 1971). No number where that overflows.
+    """
+    products = first * second
+    heads = [_head(factor) for factor in (first, second)]
+    tails = [factor - head for factor, head in zip((first, second), heads, strict=True)]
+    rests = tails[0] * tails[1] - (((products - heads[0] * heads[1]) - tails[0] * heads[1]) - heads[0] * tails[1])
+    parts = np.concatenate((products, rests))
+    return math.fsum(parts.tolist()) if np.isfinite(parts).all() else math.nan
+
+
+def _head(factor: Floats) -> Floats:
+    """Return the upper half of each number's digits."""
+    scaled = factor * 134_217_729.0  # 2^27 + 1
+    return scaled - (scaled - factor)

@@ -1,0 +1,132 @@
+"""The verifier `solver`: does the program of a completion run, and is the objective that it finds the right one?"""
+
+from collections.abc import Sequence
+
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Slot
+from assay.schema import Verdict
+from assay.verifiers.optimisation import objective
+from assay.verifiers.optimisation.programs import Ask, Call, Ran, run_program
+from assay.verifiers.optimisation.sections import find_program, is_in_order
+from assay.verifiers.optimisation.solver_task import SolverTask
+from assay.verifiers.optimisation.watching import FEASIBLE, NONE, OPTIMAL
+from assay.verifiers.rules.rule import Scored, Term, conclude
+from assay.verifiers.rules.sirl_layout import deduct
+from assay.verifiers.scoring import MESSAGE_CHARACTERS, clip
+
+_FORMAT = Term("format", 0, 1, "the sections of the text, as `format` counts them", weight=0.5)
+_MAIN = (
+    Term("execution", 0, 1, "1 if the program ran to its end with exit code 0"),
+    Term("accuracy", 0, 1, "1 if its objective is the right one", weight=2.0),
+)
+_SOLUTION = Term("solution", 0, 1, "with the right objective, the share of the right values of variables")
+_READERS = {
+    "last": objective.last_objective,
+    "first": objective.first_objective,
+    "sirl": objective.sirl_objective,
+}
+_OVERLAPS = {"values": objective.overlap, "nonzero": objective.strict_overlap}
+
+
+class SolverVerifier:
+    """Runs the program once; every comparison happens here, never in its process."""
+
+    name = "solver"
+    version = "1"
+    task_model = SolverTask
+
+    def terms(self, task: SolverTask) -> Sequence[Term]:
+        """Return format, execution and accuracy, and solution where the task has one."""
+        format_ = () if task.format == "none" else (_FORMAT,)
+        return (*format_, *_MAIN, *((_SOLUTION,) if task.gold_solution else ()))
+
+    def judge(self, task: SolverTask, completion: str, slot: Slot) -> Verdict:
+        """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
+        code = find_program(completion, fences=task.fences)
+        if code is None or not code.strip():
+            nothing = Scored(self._terms(task, completion, None), answered=False, message="there is no program")
+            return conclude(task, self.terms(task), nothing)
+        returned = task.returned_by if task.objective == "returned" else ""
+        ask = Ask(task.limits, task.solver_call != "ignored", returned, task.forbid)
+        return self._conclude(task, completion, run_program(slot, code, ask))
+
+    def _conclude(self, task: SolverTask, completion: str, ran: Ran) -> Verdict:
+        terms = self._terms(task, completion, ran)
+        answered = ran.outcome is not Outcome.NO_ANSWER
+        message = ran.message or _shortfall(task, ran)
+        verdict = conclude(task, self.terms(task), Scored(terms, answered, message[:MESSAGE_CHARACTERS]))
+        missing = ("missing_module",) if ran.message.startswith("ModuleNotFoundError") else ()
+        left = {
+            "stdout": clip(ran.run.stdout),
+            "stderr": clip(ran.run.stderr),
+            "exit_code": ran.run.exit_code,
+            "usage": ran.run.usage,
+            "flags": (*verdict.flags, *missing),
+        }
+        if not ran.is_clean and verdict.outcome is Outcome.FAILED:
+            left["outcome"] = ran.outcome
+        return verdict.model_copy(update=left)
+
+    def _terms(self, task: SolverTask, completion: str, ran: Ran | None) -> dict[str, float]:
+        """Return the raw terms; a violation has none, and text without a program no more than its format."""
+        names = [term.name for term in self.terms(task)]
+        if ran is not None and ran.outcome is Outcome.VIOLATION:
+            return dict.fromkeys(names, 0.0)
+        layout = deduct(completion) if task.format == "deductions" else float(is_in_order(completion))
+        terms = {"format": layout, "execution": float(ran is not None and ran.is_clean)}
+        right = _is_right(task, ran) and (ran is None or not _lacks_solver(task, ran))
+        terms |= {"accuracy": float(right), "solution": _overlap(task, ran) if right else 0.0}
+        return {name: terms[name] for name in names}
+
+
+def _found(task: SolverTask, ran: Ran) -> float | None:
+    """Return the objective that the program told, None if it told none or did not end well."""
+    if not ran.is_clean:
+        return None
+    return ran.told.value if task.objective == "returned" else _READERS[task.objective_line](ran.output, task.marker)
+
+
+def _is_right(task: SolverTask, ran: Ran | None) -> bool:
+    clean = ran is not None and ran.is_clean
+    found = None if ran is None else _found(task, ran)
+    if task.comparison == "sirl":
+        return objective.sirl_agrees(task.gold_objective, found, clean)
+    return clean and objective.agrees(task.gold_objective, found, task.absolute_tolerance, task.relative_tolerance)
+
+
+def _lacks_solver(task: SolverTask, ran: Ran) -> str:
+    """Say what the task asks of solvers and the program did not do; empty: nothing."""
+    if task.solver_call == "ignored":
+        return ""
+    calls = ran.told.calls
+    if task.gold_objective is None or task.gold_objective == objective.UNBOUNDED:
+        return "" if any(call.said == NONE for call in calls) else "no solver said that there is no solution"
+    solved = [call for call in calls if call.said in (OPTIMAL, FEASIBLE)]
+    if not solved:
+        return "no solver was called that found a solution"
+    if task.solver_call == "value" and not any(_found_by(task, ran, call) for call in solved):
+        return "no solver found this objective"
+    return ""
+
+
+def _found_by(task: SolverTask, ran: Ran, call: Call) -> bool:
+    found = _found(task, ran)
+    if found is None or call.objective is None:
+        return False
+    tolerances = task.absolute_tolerance, task.relative_tolerance
+    return objective.within(abs(found), abs(call.objective), *tolerances)
+
+
+def _overlap(task: SolverTask, ran: Ran | None) -> float:
+    if ran is None or not task.solution:
+        return 0.0
+    found = objective.read_solution(ran.output, task.solution_marker)
+    return _OVERLAPS[task.solution_overlap](task.solution, found) if found else 0.0
+
+
+def _shortfall(task: SolverTask, ran: Ran) -> str:
+    """Say what is wrong with the objective of a program that ended well; never what the right one is."""
+    if not _is_right(task, ran):
+        found = _found(task, ran)
+        return "the program told no objective" if found is None else f"the objective {found!r} is not the right one"
+    return _lacks_solver(task, ran) or "not all terms are at their most"

@@ -1,0 +1,176 @@
+"""The tasks of `solver`: the right objective, how the program tells its own, and what is paid for what."""
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from assay.schema import Limits
+from assay.verifiers.numbers import Real
+from assay.verifiers.optimisation.libraries import NEEDED
+from assay.verifiers.optimisation.objective import Gold
+from assay.verifiers.python_task import Dotted
+from assay.verifiers.requirements import including
+from assay.verifiers.rules.rule import Profile, RuleTask
+
+Values = tuple[Real, ...] | dict[str, Real]
+"""Of variables, by name or not."""
+
+
+def lay_over(defaults: Limits, given: object) -> object:
+    """Return the limits that a task gives, with a verifier's own defaults where it gives none."""
+    return {**defaults.model_dump(exclude_unset=True), **given} if isinstance(given, Mapping) else given
+
+
+PROGRAM_LIMITS = Limits(wall_s=10.0, cpu_s=20.0, memory_mb=1024, processes=256)
+"""Of a program that calls solvers: these map much memory and start a thread for each core."""
+
+_PAPER = "arXiv 2505.11792"
+_CODE = "Cardinal-Operations/SIRL@8e85194 SIRLTrain/reward_func"
+_EQUAL = {"execution": 1.0, "accuracy": 1.0}
+_AS_CODE = {"objective_line": "sirl", "comparison": "sirl", "solver_call": "ignored"}
+
+
+class SolverTask(RuleTask):
+    """A problem of optimisation with a known objective, answered by a program that solves it (SIRL).
+
+    reward = 0.5 format + 1 execution + 2 accuracy, 0 to 3.5: the sections are there, the program runs to its end with
+    exit code 0, and its objective is the right one. With `gold_solution` there is also `solution`, the share of the
+    right values of variables, paid only with the right objective. After a crash or a limit nothing that was printed
+    counts. The program is the first section `<python>` (a fence inside it is taken off), else the first fence marked as
+    Python. It runs in a jail of its own, beside the extra `solvers` as far as installed (`assay doctor` lists it):
+    scipy, highspy, pulp with its CBC, OR-Tools, pyomo on HiGHS, cvxpy; gurobipy and pyscipopt are optional.
+
+    What the contract cannot do: whoever knows the number can print it. `solver_call` asks that a solver was called and
+    said what the objective needs, noted in the program's own process: code that sets out to can forge that, or solve
+    `min x, x = guess`. The verifier `optimum` is for what no number can win.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "two-crops",
+                    "verifier": "solver",
+                    "gold_objective": 11,
+                    "weights": {"format": 0.125, "execution": 0.25, "accuracy": 0.625},
+                },
+                {"id": "as-in-the-paper", "verifier": "solver", "gold_objective": 11, "profile": "sirl/paper"},
+                {"id": "no-plan", "verifier": "solver", "gold_objective": None},
+                {"id": "open-end", "verifier": "solver", "gold_objective": "unbounded"},
+                {"id": "returned", "verifier": "solver", "gold_objective": 3.5, "objective": "returned"},
+            ]
+        }
+    )
+    PROFILES: ClassVar = (
+        Profile(
+            "sirl/hardened", {}, f"{_PAPER} §3.3; solver_call is ours",
+            "the defaults: as the paper, and a solver must have been called",
+        ),
+        Profile(
+            "sirl/paper", {"solver_call": "ignored"}, f"{_PAPER} §3.3, §10",
+            "0.5 sections in order, 1 execution, 2 objective within 0.01; the contract for the objective is ours",
+        ),
+        Profile(
+            "sirl/paper-relative",
+            {"solver_call": "ignored", "absolute_tolerance": 0.0, "relative_tolerance": 1e-6},
+            f"{_PAPER} §11", "a relative error of 1e-6 instead, of |gold| + 1, so that 0 can be met",
+        ),
+        Profile(
+            "sirl/code-stage1", {**_AS_CODE, "format": "deductions", "weights": {"format": 1.0, **_EQUAL}},
+            f"{_CODE} stage 1",
+            "half of 2 less deductions, 1 execution, 1 objective. Faults kept: the first line with the marker counts, "
+            "anywhere in it, exponents are cut off, 0 is never right, a gold below 1e-6 always is. Not kept: execution "
+            "within the judge's process, and the line that it adds to programs for Gurobi",
+        ),
+        Profile(
+            "sirl/code-stage2", {**_AS_CODE, "format": "none", "weights": {**_EQUAL, "solution": 1.0}},
+            f"{_CODE} stage 2",
+            "1 execution, 1 objective, and with it the share of `gold_solution` that is met: zeros count, names do not",
+        ),
+    )  # fmt: skip
+
+    verifier: Literal["solver"] = "solver"
+    requires: tuple[str, ...] = NEEDED
+    """Modules a worker must have; scipy and highspy are always among them."""
+    limits: Limits = PROGRAM_LIMITS
+    """Of the program; default here: 10 s, 20 s of CPU, 1024 MB, 256 processes and threads."""
+    gold_objective: Gold
+    """The right objective; null: nothing is feasible, so that a program that ends well without an objective is right;
+    `"unbounded"`: there is no end to it, so that none or an infinite one is right."""
+    absolute_tolerance: Real = Field(0.01, ge=0.0, le=1e9, allow_inf_nan=False)
+    """How far off the objective may be."""
+    relative_tolerance: Real = Field(0.0, ge=0.0, lt=1.0, allow_inf_nan=False)
+    """How far off it may be as a share of |gold| + 1; the wider of the two holds."""
+    objective: Literal["marker", "returned"] = "marker"
+    """`marker`: a line of output that starts with the marker holds it; `returned`: a function or variable of the
+    program does, and None is none."""
+    marker: str = Field("OBJ:", min_length=1, max_length=200, pattern=r"^[^\n\r]+$")
+    """What that line starts with; the number follows, with or without exponent and thousands separators, or `inf`."""
+    objective_line: Literal["last", "first", "sirl"] = "last"
+    """Which of several such lines counts; `sirl`: the first that holds the marker anywhere, exponents unread."""
+    returned_by: str = Field("solve", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)
+    """With `returned`: the name of a function without arguments, or of a variable."""
+    comparison: Literal["tolerance", "sirl"] = "tolerance"
+    """`sirl`: as the released code compares, its faults included; tolerances are not read then."""
+    format: Literal["sections", "deductions", "none"] = "sections"
+    """`sections`: 1 if think, model and python are there exactly once and in that order, else 0; `deductions`: as the
+    released code counts, see the verifier `format`; `none`: no such term."""
+    fences: bool = True
+    """Whether a program may stand in a fence where there is no section for it."""
+    solver_call: Literal["ignored", "called", "value"] = "called"
+    """`called`: the objective counts only if a solver was called and found a solution, or that there is none, as the
+    right objective has it; `value`: and if what is told is, but for its sign, what one found. Noted are scipy.optimize,
+    highspy, pulp, OR-Tools, pyomo, cvxpy, gurobipy, pyscipopt and coptpy where the program names them; what it works
+    out by itself, or by another library, is not paid then."""
+    forbid: tuple[Dotted, ...] = ()
+    """Modules and names whose use in the program is a `violation`."""
+    gold_solution: Values | None = Field(None, min_length=1)
+    """Right values of variables, for the term `solution`; names do not take part."""
+    solution_marker: str = Field("SOLUTION:", min_length=1, max_length=200, pattern=r"^[^\n\r]+$")
+    """The last line of output that starts with this goes on with a list or an object of values."""
+    solution_overlap: Literal["values", "nonzero"] = "values"
+    """`values`: multisets of all values, rounded to 3 decimals, by the right ones; `nonzero`: without zeros, by the
+    longer of the two, so that listing more does not help."""
+
+    @field_validator("limits", mode="before")
+    @classmethod
+    def _keep_defaults(cls, given: object) -> object:
+        return lay_over(PROGRAM_LIMITS, given)
+
+    @field_validator("requires")
+    @classmethod
+    def _require_solvers(cls, requires: tuple[str, ...]) -> tuple[str, ...]:
+        return including(requires, NEEDED)
+
+    @field_validator("gold_solution")
+    @classmethod
+    def _be_finite(cls, gold: Values | None) -> Values | None:
+        values = gold.values() if isinstance(gold, dict) else gold or ()
+        if not all(map(math.isfinite, values)):
+            raise ValueError("values of a solution are finite")
+        return gold
+
+    @model_validator(mode="after")
+    def _refuse_what_is_not_read(self) -> Self:
+        unread = {
+            "objective 'marker'": ("returned_by",) if self.objective == "marker" else (),
+            "objective 'returned'": ("marker", "objective_line") if self.objective == "returned" else (),
+            "comparison 'sirl'": ("absolute_tolerance", "relative_tolerance") if self.comparison == "sirl" else (),
+            "no gold_solution": () if self.gold_solution else ("solution_marker", "solution_overlap"),
+        }
+        for given, names in unread.items():
+            if alien := sorted(self.model_fields_set.intersection(names)):
+                raise ValueError(f"{', '.join(alien)}: not read with {given}")
+        return self
+
+    def runs_something(self) -> bool:
+        """The program runs in a jail."""
+        return True
+
+    @property
+    def solution(self) -> tuple[float, ...]:
+        """The right values; empty if none are given."""
+        gold = self.gold_solution
+        return tuple(gold.values()) if isinstance(gold, dict) else gold or ()

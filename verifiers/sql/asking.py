@@ -1,0 +1,106 @@
+"""Asking the processes of `sql`: each question has a jailed process of its own, ended from outside at its limits.
+
+A candidate's process holds a copy of the database and the completion's query: no gold query, no gold rows. What
+processes answer is read up to a bound, and validated.
+"""
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from assay.errors import Inconclusive, InfraFault
+from assay.outcomes import Outcome
+from assay.sandboxes.interface import Launch, Role, Slot
+from assay.schema import Limits, Usage
+from assay.verifiers.processes import listen
+from assay.verifiers.scoring import end_of
+from assay.verifiers.sql.results import (
+    BUILT,
+    LARGE,
+    MEMORY,
+    MISSING,
+    REFUSED,
+    ROWS,
+    BadAnswer,
+    Question,
+    Table,
+    pack_question,
+    room_for,
+    unpack_answer,
+)
+
+Dialect = Literal["sqlite", "duckdb"]
+_PROGRAMS: dict[Dialect, str] = {
+    "sqlite": "assay.verifiers.sql.sqlite_program",
+    "duckdb": "assay.verifiers.sql.duckdb_program",
+}
+_ROOM_MB = 16  # on disk, beside the copy of an image
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a question: a table or an image, or an outcome and why."""
+
+    outcome: Outcome
+    message: str = ""
+    table: Table | None = None
+    image: bytes | None = None
+    size_bytes: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where and what is asked; `image_fd` is None where the question is to make the image."""
+
+    dialect: Dialect
+    role: Role
+    question: Question
+    limits: Limits
+    image_fd: int | None = None
+
+
+def ask(slot: Slot, asked: Asked) -> Ran:
+    """Run a process to its end, and return what came of it. Raises InfraFault and Inconclusive."""
+    room = room_for(asked.question.caps)
+    child, said = listen(slot, _launch(asked), room)
+    if child.cut_by is Outcome.INCONCLUSIVE:
+        raise Inconclusive("the machine was too busy to time a query")
+    if len(said) > room:
+        return Ran(Outcome.OUTPUT_EXCEEDED, "wrote more than any result may hold", usage=child.usage)
+    assert child.exit is not None
+    if child.cut_by is not None or child.exit.code != 0:
+        outcome, message = end_of(child.exit, child.cut_by, asked.limits)
+        return Ran(outcome, message, usage=child.usage)
+    return replace(_read(said, asked.question), size_bytes=len(said), usage=child.usage)
+
+
+def _read(said: bytes, question: Question) -> Ran:
+    try:
+        kind, content = unpack_answer(said, question.caps)
+    except BadAnswer as error:
+        return Ran(Outcome.RUNTIME_ERROR, f"the process did not answer in the agreed way: {error}")
+    if kind == MISSING:
+        raise InfraFault("this worker lacks duckdb: install the extra 'assay[sql]' where attempts run")
+    if kind == ROWS:
+        return Ran(Outcome.PASSED, table=content)
+    if kind == BUILT:
+        return Ran(Outcome.PASSED, image=content)
+    outcomes = {REFUSED: Outcome.VIOLATION, LARGE: Outcome.OUTPUT_EXCEEDED, MEMORY: Outcome.MEMORY_EXCEEDED}
+    return Ran(outcomes.get(kind, Outcome.RUNTIME_ERROR), content)
+
+
+def _launch(asked: Asked) -> Launch:
+    images = () if asked.image_fd is None else (asked.image_fd,)
+    question = pack_question(asked.question)
+    return Launch(
+        asked.role, _PROGRAMS[asked.dialect], question, _limits(asked), asked.dialect, fds=images, network=False
+    )
+
+
+def _limits(asked: Asked) -> Limits:
+    limits = asked.limits
+    wall_s = min(limits.wall_s, limits.attempt_wall_s)
+    image_bytes = 0 if asked.image_fd is None else os.fstat(asked.image_fd).st_size
+    disk_mb = max(limits.disk_mb, (image_bytes >> 20) + _ROOM_MB)
+    return limits.model_copy(update={"wall_s": wall_s, "disk_mb": disk_mb})

@@ -1,0 +1,152 @@
+"""What goes to and from the processes of `sql`: one question, and one answer that is hostile until it is validated."""
+
+import datetime
+import decimal
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any  # Any: msgpack values
+
+import msgpack
+
+MOST_CHARACTERS = 500
+"""Of a message."""
+_TYPED, _WIDE = 1, 2
+_WIDE_DIGITS = 80  # 128 bits have 39, and 256 have 78
+_MORE = 4096  # beside the rows of an answer
+
+ROWS, ERROR, REFUSED, LARGE, MEMORY, BUILT, MISSING = "rows", "error", "refused", "large", "memory", "built", "missing"
+"""The kinds of answers: rows; what was wrong with the query; it did what it must not; a bound; an image; no engine."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A value that is no number, text or bytes, such as a date or a list: equal if its type and its text are."""
+
+    type: str
+    text: str
+
+
+Cell = None | bool | int | float | str | bytes | Typed
+Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The result of a query."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What a result may hold at most."""
+
+    rows: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a process is asked: to build an image of a database (`sql` is None), or to run a query on one."""
+
+    sql: str | None
+    schema: str
+    tables: Sequence[tuple[str, Sequence[Sequence[Any]]]]
+    caps: Caps
+    memory_mb: int
+
+
+class BadAnswer(ValueError):
+    """A process did not answer in the agreed way."""
+
+
+def pack_question(question: Question) -> bytes:
+    """Return the payload of a process."""
+    caps = [question.caps.rows, question.caps.size_bytes]
+    asked = [question.sql, question.schema, list(question.tables), caps, question.memory_mb]
+    return bytes(msgpack.packb(asked, unicode_errors="surrogatepass"))
+
+
+def unpack_question(payload: bytes) -> Question:
+    """Return what a process is asked."""
+    sql, schema, tables, caps, memory_mb = msgpack.unpackb(payload, unicode_errors="surrogatepass")
+    return Question(sql, schema, tables, Caps(*caps), memory_mb)
+
+
+def pack_cells(row: Sequence[Any]) -> bytes:
+    """Return a row in the form in which it travels; values of types that do not travel go by type and text."""
+    return bytes(msgpack.packb(row, default=_pack, unicode_errors="surrogateescape"))
+
+
+def room_for(caps: Caps) -> int:
+    """Return how many bytes an answer within these bounds has at most."""
+    return caps.size_bytes + _MORE
+
+
+def unpack_answer(said: bytes, caps: Caps) -> tuple[str, Any]:
+    """Return the kind of an answer and its content: a Table, bytes or a message. Raises BadAnswer."""
+    try:
+        kind, *content = msgpack.unpackb(said, ext_hook=_unpack, unicode_errors="surrogateescape", strict_map_key=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadAnswer("unreadable") from error
+    match kind, content:
+        case "rows", [list(columns), list(rows)]:
+            return ROWS, _table(columns, rows, caps)
+        case "built", [bytes(image)]:
+            return BUILT, image
+        case (("error" | "refused" | "large" | "memory" | "missing"), [str(message)]):
+            return kind, message[:MOST_CHARACTERS].encode("utf-8", "replace").decode()
+    raise BadAnswer("unknown kind")
+
+
+def _table(columns: list[Any], rows: list[Any], caps: Caps) -> Table:
+    if len(rows) > caps.rows or not all(isinstance(name, str) for name in columns):
+        raise BadAnswer("bad columns, or too many rows")
+    width, known = len(columns), frozenset({type(None), bool, int, float, str, bytes, Typed})
+    for row in rows:
+        if type(row) is not list or len(row) != width or not known.issuperset(map(type, row)):
+            raise BadAnswer("a bad row")
+    return Table(tuple(columns), tuple(map(tuple, rows)))
+
+
+def _pack(value: object) -> object:
+    if isinstance(value, int):
+        return msgpack.ExtType(_WIDE, str(value).encode())
+    if isinstance(value, decimal.Decimal):
+        return _number(value)
+    if isinstance(value, Typed):
+        return _typed(value.type, value.text)
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, (datetime.date, datetime.time, uuid.UUID)):
+        return _typed(type(value).__name__, value.isoformat() if not isinstance(value, uuid.UUID) else str(value))
+    return _typed(type(value).__name__, repr(value))
+
+
+def _number(value: decimal.Decimal) -> object:
+    """Integers stay exact; the nearest float stands for every other decimal."""
+    if not value.is_finite():
+        return float(value)
+    whole = int(value)
+    if whole != value:
+        return float(value)
+    return whole if whole.bit_length() < 64 else msgpack.ExtType(_WIDE, str(whole).encode())
+
+
+def _typed(name: str, text: str) -> object:
+    return msgpack.ExtType(_TYPED, msgpack.packb([name, text], unicode_errors="surrogatepass"))
+
+
+def _unpack(code: int, data: bytes) -> object:
+    if code == _WIDE:
+        if len(data) > _WIDE_DIGITS:
+            raise BadAnswer("a number of too many digits")
+        return int(data)
+    if code != _TYPED:
+        raise BadAnswer("an unknown type")
+    name, text = msgpack.unpackb(data, unicode_errors="surrogatepass")
+    if not (isinstance(name, str) and isinstance(text, str)):
+        raise BadAnswer("a bad value")
+    return Typed(name, text)

@@ -1,0 +1,275 @@
+"""The task model of `sql` and its named presets."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, Self  # Any: documents before validation
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from assay.canonical import content_hash
+from assay.verifiers.requirements import document_including
+from assay.verifiers.rules.rule import Profile, RuleTask
+from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules
+from assay.verifiers.sql.extraction import Layout, Need, Pick, Places
+from assay.verifiers.sql.images import MOST_BYTES, is_database
+from assay.verifiers.sql.lexing import is_blank, is_ordered, mentions_order
+from assay.verifiers.sql.results import Caps
+
+Value = None | bool | int | float | str
+"""A cell of a row that a task gives."""
+Tolerance = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+
+_ARCTIC = "Yao et al. 2025, arXiv:2505.20315 (1 / 0.1 / 0); snowflakedb/ArcticTraining@b28638e (set comparison)"
+_SPIDER = "Yu et al. 2018, arXiv:1809.08887; Zhong et al. 2020, arXiv:2010.02840 (bag comparison of execution results)"
+_SQL_R1 = "DataArcTech/SQL-R1@acb5c0d, verl/utils/reward_score/synsql.py and exec_eval.py"
+_ENGINE = "duckdb"
+
+
+class Order(StrEnum):
+    """When the order of rows matters."""
+
+    AUTO = "auto"
+    """Where the gold query itself has an ORDER BY, outside all parentheses."""
+    MENTIONED = "mentioned"
+    """Where the gold query holds the words anywhere: Spider's rule."""
+    IGNORE = "ignore"
+    REQUIRED = "required"
+
+
+class EmptyGold(StrEnum):
+    """What a gold query that gives no rows means."""
+
+    ALLOW = "allow"
+    """An empty result is the right one."""
+    TASK_ERROR = "task_error"
+    """The task is broken: any query that finds nothing would be right."""
+
+
+class Refused(StrEnum):
+    """What a statement is that would do more than read."""
+
+    VIOLATION = "violation"
+    """The outcome `violation` with the lowest reward."""
+    MISMATCH = "mismatch"
+    """A query that ran and gave the wrong rows: nearest to rewards whose released code runs writes."""
+
+
+class SqlTask(RuleTask):
+    """A query on a database, judged by the rows it gives; the gold query runs in a process of its own, once.
+
+    Terms `format`, `execution`, `match` and `length`; the reward is their weighted sum, by default
+    0.1 x execution + 0.9 x match: 1 for the right rows, 0.1 for any rows, 0 for none.
+
+    The database is `schema` with `rows`, or `database_base64`, or `database` with `database_sha256`. Every query gets a
+    copy of its own, which it may only read; one that would write, attach, load, or set anything is refused before it
+    does. Exactly one statement is judged; comments and a semicolon after it are allowed. `limits` bound each query:
+    what runs too long is `timeout`, whatever the database does not understand is `runtime_error`, more than `max_rows`
+    rows are `output_exceeded`. A gold query that fails, writes or exceeds a limit is `task_error`.
+
+    Values are equal as Python's are: 20 and 20.0, true and 1; text '3' is not 3; dates and other types go by type and
+    text. Rows in the order of the gold, where that counts, must be exactly in it: ties are not sought, so let a gold
+    order by enough columns. A query is judged by its rows alone: `VALUES` with the right ones is right, so prefer
+    databases whose answers cannot be read off the prompt, and mind golds that give no rows (`empty_gold`).
+    Source: arXiv:2505.20315; arXiv:2010.02840.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "crew",
+                    "verifier": "sql",
+                    "schema": "CREATE TABLE crew(id INTEGER PRIMARY KEY, name TEXT, pay REAL);",
+                    "rows": {"crew": [[1, "Ada", 30.0], [2, "Bo", 20.0]]},
+                    "gold_sql": "SELECT name FROM crew WHERE pay <= 20",
+                }
+            ]
+        },
+    )
+    PROFILES: ClassVar = (
+        Profile(
+            "arctic/paper",
+            {
+                "compare": Rows.SET,
+                "order": Order.IGNORE,
+                "tag": Need.REQUIRED,
+                "fence": Need.REQUIRED,
+                "relative_tolerance": 0.0,
+            },
+            _ARCTIC,
+            "1 / 0.1 / 0 with sets of rows: order and repetition are lost. A refused statement is `violation`, and 0.",
+        ),
+        Profile(
+            "spider/code",
+            {"order": Order.MENTIONED, "columns": Columns.ANY, "relative_tolerance": 0.0},
+            _SPIDER,
+            "Bags of rows under any assignment of columns, in order if the gold has the words anywhere; 1 / 0.1 / 0.",
+        ),
+        Profile(
+            "sql-r1/code",
+            {
+                "weights": {"format": 1.0, "execution": 2.0, "match": 3.0, "length": 1.0},
+                "signed": True,
+                "format_gate": True,
+                "layout": Layout.SQL_R1,
+                "order": Order.MENTIONED,
+                "columns": Columns.ANY,
+                "distinct": "dropped",
+                "relative_tolerance": 0.0,
+                "refused": Refused.MISMATCH,
+                "tag": Need.REQUIRED,
+                "fence": Need.REQUIRED,
+                "pass_threshold": 6.0,
+            },
+            _SQL_R1,
+            "Format 1 or -1, execution 2 or -2, match 3 or -3, and for a match a bonus for length. Safe where the "
+            "released code is not: a gold query that fails is `task_error` there a match; writes are not run, so they "
+            "never match an empty gold; a second statement is an error, not dropped; no role marker is asked for.",
+        ),
+        Profile(
+            "sql/hardened",
+            {},
+            "this project",
+            "The default: bags of rows, columns in order, row order where the gold query itself asks for it.",
+        ),
+    )
+
+    verifier: Literal["sql"] = "sql"
+    dialect: Literal["sqlite", "duckdb"] = "sqlite"
+    """The engine. `duckdb` needs the extra `sql` on the worker."""
+    database_schema: str = Field("", alias="schema", max_length=10_000_000)
+    """Statements that make the tables."""
+    rows: dict[str, tuple[tuple[Value, ...], ...]] = Field(default_factory=dict)
+    """Rows by table, inserted in this order; each has a value for every column."""
+    database_base64: str = ""
+    """The file itself, in base64; what lies in a log beside it is not part of it."""
+    database: str = Field("", max_length=500)
+    """A file below the folder of databases that the operator configured, by its relative path."""
+    database_sha256: str = Field("", pattern=r"^([0-9a-f]{64})?$")
+    """The SHA-256 of that file, in hexadecimal: a file with another is `task_error`. The cache goes by it."""
+    gold_sql: str = Field(min_length=1, max_length=1_000_000)
+    """A query that gives the right rows."""
+    tag: Need = Need.OPTIONAL
+    """Whether the answer must stand in a block of `answer_tag`; else the text after the reasoning is read too."""
+    answer_tag: str | None = Field("answer", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)
+    """The tag; null looks for none."""
+    fence: Need = Need.OPTIONAL
+    """Whether the query must stand in a closed ```sql block; else one that nothing closes, one of another dialect or of
+    no language, or the bare text, is read too."""
+    pick: Pick = Pick.LAST
+    """Which of several blocks counts, of tags as of fences."""
+    layout: Layout = Layout.SQL_R1
+    """What the term `format` asks for."""
+    format_gate: bool = False
+    """Whether nothing is run, nor any other term paid or charged, where `format` is not met."""
+    signed: bool = False
+    """Whether a term that is not met is -1 instead of 0. `match` stays 0 where nothing ran."""
+    compare: Rows = Rows.BAG
+    """Whether rows count as often as they occur."""
+    order: Order = Order.AUTO
+    """When the order of rows matters; never with `compare` set."""
+    columns: Columns = Columns.ORDERED
+    """Which column is compared with which. An assignment that takes too long to find is no match."""
+    nulls: Nulls = Nulls.EQUAL
+    """What NULL is equal to."""
+    absolute_tolerance: Tolerance = 0.0
+    """Numbers that differ by no more are equal."""
+    relative_tolerance: Tolerance = 1e-9
+    """So are numbers that differ by no more than this share of the larger, unless both are integers: sums of fractions
+    depend on the order of their terms."""
+    distinct: Literal["kept", "dropped"] = "kept"
+    """Whether the word DISTINCT is deleted from both queries before they run (Spider's and SQL-R1's evaluation)."""
+    empty_gold: EmptyGold = EmptyGold.ALLOW
+    """What a gold query that gives no rows means."""
+    refused: Refused = Refused.VIOLATION
+    """What a statement is that would do more than read."""
+    max_rows: int = Field(100_000, ge=1, le=1_000_000)
+    """Rows that a result may have; more are `output_exceeded`."""
+    max_result_bytes: int = Field(4_000_000, ge=1_000, le=50_000_000)
+    """Bytes that a result may have, packed; more are `output_exceeded`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _require_the_engine(cls, document: Any) -> Any:
+        if not isinstance(document, Mapping) or document.get("dialect") != _ENGINE:
+            return document
+        return document_including(document, (_ENGINE,))
+
+    @field_validator("database")
+    @classmethod
+    def _stay_below_the_folder(cls, name: str) -> str:
+        parts = name.split("/")
+        if name and any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
+            raise ValueError("a database is named by its path below the folder of databases, such as shop/shop.sqlite")
+        return name
+
+    @field_validator("gold_sql")
+    @classmethod
+    def _say_something(cls, sql: str) -> str:
+        if is_blank(sql):
+            raise ValueError("there is no statement")
+        return sql
+
+    @model_validator(mode="after")
+    def _have_one_database(self) -> Self:
+        given = [bool(self.database_schema), bool(self.database_base64), bool(self.database)]
+        if sum(given) != 1:
+            raise ValueError("give one database: schema (with rows), database_base64, or database")
+        if self.rows and not self.database_schema:
+            raise ValueError("rows go with schema only")
+        if bool(self.database) != bool(self.database_sha256):
+            raise ValueError("database and database_sha256 go together: the file and the SHA-256 of its content")
+        if self.database_base64:
+            self._check_file()
+        if self.compare is Rows.SET and self.order is Order.REQUIRED:
+            raise ValueError("order 'required' means nothing where rows are compared as a set")
+        return self
+
+    def _check_file(self) -> None:
+        try:
+            head = base64.b64decode(self.database_base64, validate=True)
+        except binascii.Error as error:
+            raise ValueError(f"database_base64 is not base64: {error}") from error
+        if len(head) > MOST_BYTES:
+            raise ValueError(f"database_base64 holds more than {MOST_BYTES} bytes")
+        if not is_database(head[:100], self.dialect):
+            raise ValueError(f"database_base64 does not hold a database of {self.dialect}")
+
+    def runs_something(self) -> bool:
+        """Queries run in jails."""
+        return True
+
+    @property
+    def places(self) -> Places:
+        """Where the query is looked for."""
+        return Places(self.answer_tag, self.tag, self.fence, self.pick)
+
+    @property
+    def caps(self) -> Caps:
+        """What a result may hold."""
+        return Caps(self.max_rows, self.max_result_bytes)
+
+    @property
+    def rules(self) -> Rules:
+        """What makes two results the same."""
+        return Rules(
+            self.compare, self._is_ordered(), self.columns, self.nulls, self.absolute_tolerance, self.relative_tolerance
+        )
+
+    def _is_ordered(self) -> bool:
+        if self.compare is Rows.SET:
+            return False
+        if self.order is Order.AUTO:
+            return is_ordered(self.gold_sql)
+        return mentions_order(self.gold_sql) if self.order is Order.MENTIONED else self.order is Order.REQUIRED
+
+    @cached_property
+    def image_name(self) -> str:
+        """The name of the database, which its content decides."""
+        if self.database:
+            return f"{self.dialect} sha256 {self.database_sha256}"
+        made_of = [self.dialect, self.database_schema, self.model_dump(mode="json")["rows"], self.database_base64]
+        return content_hash(made_of)
