@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 from scripted_kernels import earned, gemm_task
 
+from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Clock
 from assay.verifiers.kernels.findings import OUTCOMES, Measured, Phase, Reason, Refused, ShapeTimes, Where
@@ -166,7 +167,6 @@ BAD_PARAM = {"name": "d", "role": "in", "dtype": "float32", "shape": ["m"]}
         ({"timing": {"mode": "server"}}, "qps"),
         ({"timing": {"profile": "slow"}}, "quick"),
         ({"timing": {"profile": "paper"}, "limits": {"attempt_wall_s": 50}}, "raise it"),
-        ({"profile": "cuda-l3/paper"}, "unknown profile"),
         ({"abi": {"entry": "gemm", "params": [BAD_PARAM]}}, "needs an output"),
         ({"abi": {"entry": "g m", "params": [{**BAD_PARAM, "role": "out"}]}}, "pattern"),
         ({"abi": {"entry": "gemm", "params": [{**BAD_PARAM, "shape": ["m +"]}]}}, "ends where a value"),
@@ -178,6 +178,12 @@ def test_tasks_that_cannot_be_judged_by_are_refused(fields: dict[str, Any], told
     """When they are parsed, with what is wrong."""
     with pytest.raises(ValidationError, match=told):
         gemm_task(**fields)
+
+
+def test_unknown_profiles_are_refused() -> None:
+    """With the names of those that there are."""
+    with pytest.raises(InvalidRequest, match="unknown profile 'cuda-l3/paper'.*cuda-l2/paper"):
+        gemm_task(profile="cuda-l3/paper")
 
 
 def test_timing_profiles_preset_the_times() -> None:
