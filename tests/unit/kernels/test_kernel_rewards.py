@@ -182,7 +182,7 @@ def test_tasks_that_cannot_be_judged_by_are_refused(fields: dict[str, Any], told
 
 def test_unknown_profiles_are_refused() -> None:
     """With the names of those that there are."""
-    with pytest.raises(InvalidRequest, match="unknown profile 'cuda-l3/paper'.*cuda-l2/paper"):
+    with pytest.raises(InvalidRequest, match=r"unknown profile 'cuda-l3/paper'.*cuda-l2/paper"):
         gemm_task(profile="cuda-l3/paper")
 
 
