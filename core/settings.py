@@ -23,6 +23,8 @@ CUDA_HOME = "CUDA_HOME"
 _USUAL_CUDA_ROOT = "/usr/local/cuda"
 _ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE"})  # read below, but no settings of a service
 
+_LISTS = frozenset({"api_keys", "timing_cores"})
+
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error", "critical"],
     BeforeValidator(lambda value: value.lower() if isinstance(value, str) else value),
@@ -72,6 +74,10 @@ class Settings(BaseModel):
     cuda_root: Path | None = Field(
         None, description=f"Folder of the CUDA toolkit that compiles kernels; unset means `{_USUAL_CUDA_ROOT}`."
     )
+    timing_cores: tuple[int, ...] = Field(
+        (),
+        description="Cores that kernels are timed on and nothing else is run on (comma-separated); unset means all.",
+    )
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
     models: Path | None = Field(
@@ -97,7 +103,7 @@ def load_settings(environ: Mapping[str, str] | None = None, file: Path | None = 
     for name in Settings.model_fields:
         text = source.get(f"{_PREFIX}{name.upper()}")
         if text:
-            values[name] = _listed(text) if name == "api_keys" else text
+            values[name] = _listed(text) if name in _LISTS else text
     return _validate(values)
 
 

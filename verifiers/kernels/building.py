@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from assay.errors import TaskFault
+from assay.errors import InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Artifact, Form
 from assay.sandboxes.devices.runner_program import ENTRY, LOOP_SOURCE, SERVE
@@ -15,7 +15,8 @@ from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
 from assay.verifiers.kernels.gate import GateRefused
 from assay.verifiers.kernels.native_gate import NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
-from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.probe import probe_task
+from assay.verifiers.kernels.task import Backend, KernelTask
 from assay.verifiers.kernels.toolchain import NATIVE, Language
 
 CPU_S_PER_WALL_S = 2.0
@@ -58,6 +59,13 @@ class Builder:
         if built.kernel is None:
             raise TaskFault(f"the reference cannot be built: {built.outcome}: {built.message[:2000]}")
         return built.kernel
+
+    def probe(self, backend: Backend, slot: Slot) -> Kernel:
+        """Build the kernel by which a device is known to be in order. Raises InfraFault if it cannot be."""
+        try:
+            return self.reference(probe_task(backend), slot)
+        except TaskFault as fault:
+            raise InfraFault(f"a kernel of ours cannot be built: {fault}") from fault
 
     def versions(self, task: KernelTask, slot: Slot) -> dict[str, str]:
         """Return the compiler that is used."""

@@ -1,7 +1,8 @@
 """The judge of one attempt, in a process of its own: nobody else's threads take its turn while it times.
 
-It opens jails of its own, waits until the device is free, measures, and says what that came to on the socket whose
-number is its one argument. It ends with the worker that started it. The secret is drawn here and never leaves.
+It says that it is ready, waits until the worker has the device for it, opens jails of its own, measures, and says what
+that came to on the socket whose number is its one argument. It ends with the worker that started it. The secret is
+drawn here and never leaves.
 """
 
 import os
@@ -10,9 +11,8 @@ import socket
 import struct
 import sys
 import threading
-import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any  # Any: msgpack values
 
 import msgpack
@@ -20,34 +20,48 @@ import msgpack
 from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.levels import Level
 from assay.sandboxes.backends import open_pool
-from assay.sandboxes.devices.cpu import CpuDevice
-from assay.sandboxes.devices.interface import Artifact, Form
-from assay.sandboxes.devices.lease import host_lock
+from assay.sandboxes.devices.interface import Artifact, Device, Form
 from assay.settings import Settings, load_settings, override
-from assay.verifiers.kernels.findings import Measured
+from assay.verifiers.kernels.devices import open_device
+from assay.verifiers.kernels.findings import Finding, Measured, Reason, Refused
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.lint import lint
 from assay.verifiers.kernels.measure import measure
 from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.probe import probe
 from assay.verifiers.kernels.rewards import pay
 from assay.verifiers.kernels.session import Trial
-from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.task import Backend, KernelTask, Step
 
+READY = "ready"
+"""The whole of the first message where there is something to measure; the worker then says whether to probe first."""
 PAID, TASK_FAULT, INCONCLUSIVE, INFRA_FAULT = "paid", "task_fault", "inconclusive", "infra_fault"
 """What an answer begins with."""
 LENGTH = struct.Struct("<Q")
 """Before every message: its bytes."""
 SECRET_BYTES = 32
-DEVICE = "cpu"
-"""One timing job at a time on this machine's processor, whatever its number of cores: they share caches."""
+_ABNORMAL = frozenset({Reason.DIED, Reason.DEADLINE, Reason.DEVICE, Reason.MEMORY})
+"""Ends of candidates after which the device is probed."""
+
+Answer = list[Any]
+"""What it is (`PAID` or a fault), and its fields."""
 
 
 def main() -> int:
     """Serve the socket named by the first argument, once."""
     channel = socket.socket(fileno=int(sys.argv[1]))
-    question = msgpack.unpackb(receive(channel), strict_map_key=False)
+    try:
+        question = msgpack.unpackb(receive(channel), strict_map_key=False)
+        task = KernelTask.model_validate(question["task"])
+        if question["known"] is None and (faults := lint(task)):
+            send(channel, msgpack.packb([None, [TASK_FAULT, f"the task cannot be judged by: {faults[0]}"]]))
+            return 0
+        send(channel, msgpack.packb(READY))
+        probes_first = bool(msgpack.unpackb(receive(channel)))
+    except ConnectionError:
+        return 1  # the worker has ended, or has given up
     threading.Thread(target=_end_with_worker, args=(channel,), daemon=True).start()
-    send(channel, msgpack.packb(_answer(question)))
+    send(channel, msgpack.packb(_answer(task, question, probes_first)))
     return 0
 
 
@@ -77,54 +91,87 @@ def _end_with_worker(channel: socket.socket) -> None:
     os._exit(1)
 
 
-def _answer(question: Mapping[str, Any]) -> list[Any]:
+def _answer(task: KernelTask, question: Mapping[str, Any], probes_first: bool) -> list[Any]:
+    """Return what the last probe found (None: nobody probed; empty: the device is in order), and the answer."""
+    kernel = unpack_kernel(question["probe"])
     try:
-        return [PAID, *_judge(question)]
-    except TaskFault as fault:
-        return [TASK_FAULT, str(fault)]
-    except Inconclusive as busy:
-        return [INCONCLUSIVE, str(busy)]
+        with _device(task.backend, question) as device:
+            fault = probe(device, kernel, task.backend) if probes_first else ""
+            if fault:
+                return [fault, [INFRA_FAULT, fault]]
+            answer, is_suspect = _judged(task, question, device)
+            if is_suspect:
+                fault = probe(device, kernel, task.backend)
+                answer = [INFRA_FAULT, f"{fault}; before, it said: {answer[:2]}"] if fault else answer
+            return [fault if probes_first or is_suspect else None, answer]
     except InfraFault as fault:
-        return [INFRA_FAULT, f"{type(fault).__name__}: {fault}"]
+        return [None, [INFRA_FAULT, f"{type(fault).__name__}: {fault}"]]
 
 
-def _judge(question: Mapping[str, Any]) -> list[Any]:
+def _judged(task: KernelTask, question: Mapping[str, Any], device: Device) -> tuple[Answer, bool]:
+    """Return the answer, and whether it makes the device suspect."""
+    try:
+        finding = measure(_trial(task, question), device)
+    except Inconclusive as busy:
+        return [INCONCLUSIVE, str(busy)], False
+    except TaskFault as fault:
+        return [TASK_FAULT, str(fault)], True
+    except InfraFault as fault:
+        return [INFRA_FAULT, f"{type(fault).__name__}: {fault}"], True
+    return _paid(task, question, finding), isinstance(finding, Refused) and finding.reason in _ABNORMAL
+
+
+def _paid(task: KernelTask, question: Mapping[str, Any], finding: Finding) -> Answer:
     """Return outcome (or None), terms, message, flags, and the reference's differences."""
-    task = KernelTask.model_validate(question["task"])
-    known = question["known"]
-    if known is None and (faults := lint(task)):
-        raise TaskFault(f"the task cannot be judged by: {faults[0]}")
-    deadline_s = time.monotonic() + question["wait_s"]
-    folder = Path(question["folder"])
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with host_lock(folder, DEVICE, deadline_s):
-        finding = _measure(task, question)
     paid = pay(task.reward_rule, finding, question["length"])
     diffs = finding.reference_diffs if isinstance(finding, Measured) else {}
     scored = paid.scored
-    return [paid.outcome, dict(scored.terms), scored.message, list(scored.flags), _packed(diffs)]
+    return [PAID, paid.outcome, dict(scored.terms), scored.message, list(scored.flags), _packed(diffs)]
 
 
-def _measure(task: KernelTask, question: Mapping[str, Any]) -> Any:
+def _trial(task: KernelTask, question: Mapping[str, Any]) -> Trial:
     known = question["known"]
-    trial = Trial(
+    return Trial(
         task=task,
         name="attempt",
         secret=secrets.token_bytes(SECRET_BYTES),
-        reference=Kernel(Artifact(Form.SHARED_OBJECT, question["reference"])),
-        candidate=Kernel(Artifact(Form.SHARED_OBJECT, question["candidate"])),
+        reference=unpack_kernel(question["reference"]),
+        candidate=unpack_kernel(question["candidate"]),
         known_diffs=None if known is None else {(index, ValueProfile(name)): diff for index, name, diff in known},
     )
+
+
+def pack_kernel(kernel: Kernel) -> list[Any]:
+    """Return a kernel as it is sent."""
+    plan = None if kernel.plan is None else [step.model_dump(mode="json") for step in kernel.plan]
+    return [kernel.artifact.form, kernel.artifact.content, plan]
+
+
+def unpack_kernel(packed: list[Any]) -> Kernel:
+    """Return the kernel that was packed."""
+    form, content, plan = packed
+    steps = None if plan is None else tuple(map(Step.model_validate, plan))
+    return Kernel(Artifact(Form(form), content), steps)
+
+
+@contextmanager
+def _device(backend: Backend, question: Mapping[str, Any]) -> Iterator[Device]:
+    if question["cores"]:
+        _settle_on(question["cores"])
     pool = open_pool(_settings(Level(question["level"])))
     try:
-        with pool.slot() as slot:
-            device = CpuDevice(slot)
-            try:
-                return measure(trial, device)
-            finally:
-                device.close()
+        with pool.slot() as slot, open_device(backend, slot) as device:
+            yield device
     finally:
         pool.close()
+
+
+def _settle_on(cores: list[int]) -> None:
+    """Keep this process and all that it starts on these cores. Raises InfraFault if there are no such."""
+    try:
+        os.sched_setaffinity(0, cores)
+    except OSError as error:
+        raise InfraFault(f"kernels cannot be timed on the cores {cores} (ASSAY_TIMING_CORES): {error}") from error
 
 
 def _settings(level: Level) -> Settings:

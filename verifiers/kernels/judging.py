@@ -1,5 +1,6 @@
 """The worker's side of a judge in a process of its own: started for one attempt, and gone with it."""
 
+import logging
 import socket
 import subprocess
 import sys
@@ -12,20 +13,27 @@ from typing import Any, Protocol  # Any: msgpack values
 
 import msgpack
 
-from assay.errors import Inconclusive, InfraFault, TaskFault
+from assay.errors import Inconclusive, InfraFault, ServiceUnavailable, TaskFault
 from assay.levels import Level
 from assay.outcomes import Outcome
+from assay.sandboxes.devices.health import HealthBook
+from assay.sandboxes.devices.lease import HostLeases, Lease, Leases, lost, timed_alone
 from assay.sandboxes.interface import Slot
 from assay.verifiers.kernels import judge_program
+from assay.verifiers.kernels.devices import device_name
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.rewards import Paid
-from assay.verifiers.kernels.task import Backend, KernelTask
+from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.rules.rule import Scored
+
+log = logging.getLogger(__name__)
 
 Known = Sequence[Sequence[Any]]
 """The reference's differences as they are handed from session to session: index of the shape, kind of values, size."""
 
 _POLL_S = 1.0
+_RENEW_S = 5.0
+"""A lease is renewed that often."""
 _BESIDE_S = 120.0
 """For starting, and for ending what runs."""
 _LEVELS = frozenset({Level.NAMESPACES, Level.LANDLOCK, Level.INSECURE})
@@ -46,6 +54,8 @@ class Pair:
     reference: Kernel
     candidate: Kernel
     length: int
+    probe: Kernel
+    """A kernel of ours, by which the device is known to be in order."""
 
 
 class Measurer(Protocol):
@@ -58,50 +68,110 @@ class Measurer(Protocol):
 
 @dataclass(frozen=True)
 class ProcessMeasurer:
-    """Implements `Measurer` with a fresh process for each session; one session a machine at a time.
+    """Implements `Measurer` with a fresh process for each session; one session a device at a time.
 
     OpenBLAS has one thread there: others would take the cores that are timed.
     """
 
+    leases: Leases = field(default_factory=HostLeases)
+    cores: tuple[int, ...] = ()
+    """Cores of the sessions on the processor; none means all that this process may use."""
     lock_folder: Path = field(default_factory=lambda: Path(tempfile.gettempdir()) / "assay-devices")
     wait_s: float = 600.0
     """For the device to become free; then the attempt is `inconclusive`."""
 
     def measure(self, task: KernelTask, pair: Pair, known: Known | None, slot: Slot) -> Trialled:
         """Return what the candidate came to. Raises TaskFault, Inconclusive and InfraFault."""
-        if task.backend is not Backend.CPU:
-            raise InfraFault("this worker has no CUDA device")
+        device = device_name(task.backend)
         if slot.description not in _LEVELS:
             raise InfraFault(f"kernels are timed in jails on this machine, not at the level {slot.description}")
+        HealthBook(self.lock_folder).needs_probe(device)  # nothing is started for one in quarantine
         question = {
             "task": task.model_dump(mode="json", exclude_unset=True, exclude={"profile", "kernel", "metadata"}),
-            "reference": pair.reference.artifact.content,
-            "candidate": pair.candidate.artifact.content,
+            "reference": judge_program.pack_kernel(pair.reference),
+            "candidate": judge_program.pack_kernel(pair.candidate),
+            "probe": judge_program.pack_kernel(pair.probe),
             "length": pair.length,
             "known": known,
             "level": slot.description,
-            "folder": str(self.lock_folder),
-            "wait_s": self.wait_s,
+            "cores": self.cores,
         }
-        return _read(self._ask(msgpack.packb(question), self.wait_s + task.limits.attempt_wall_s + _BESIDE_S, slot))
+        with _JudgeProcess(slot) as judge:
+            answer = judge.ask(msgpack.packb(question), _BESIDE_S)
+            if answer == judge_program.READY:
+                answer = self._ask_alone(device, judge, task.limits.attempt_wall_s + _BESIDE_S, slot)
+        return _read(answer)
 
-    def _ask(self, question: bytes, most_s: float, slot: Slot) -> bytes:
-        ours, theirs = socket.socketpair()
-        with ours:
-            with theirs:
-                process = _start(theirs.fileno())
-            try:
-                judge_program.send(ours, question)
-                deadline_s = time.monotonic() + most_s
-                while not slot.wait((ours,), _POLL_S):
-                    if time.monotonic() > deadline_s:
-                        raise InfraFault(f"the judge of kernels gave no answer within {most_s:.0f} s")
-                return judge_program.receive(ours)
-            except (ConnectionError, BrokenPipeError) as error:
-                raise InfraFault("the judge of kernels ended without an answer") from error
-            finally:
-                process.kill()
-                process.wait()
+    def _ask_alone(self, device: str, judge: "_JudgeProcess", most_s: float, slot: Slot) -> Any:
+        """Have the judge measure while the device is ours, and take in what it learned of the device."""
+        book = HealthBook(self.lock_folder)
+
+        def job(lease: Lease) -> Any:
+            needs_probe = book.needs_probe(device)
+            answer = judge.ask(msgpack.packb(needs_probe), most_s, _Renewal(self.leases, lease))
+            match answer:
+                case [str(fault), _]:
+                    book.note(device, fault)
+            return answer
+
+        def pause(seconds: float) -> None:
+            slot.wait((), seconds)
+
+        return timed_alone(self.leases, device, self.lock_folder, self.wait_s, job, pause=pause)
+
+
+@dataclass
+class _Renewal:
+    """Renews a lease every few seconds while there is something to wait for."""
+
+    leases: Leases
+    lease: Lease
+    renewed_s: float = field(default_factory=time.monotonic)
+
+    def see_to(self) -> None:
+        """Renew it if it is time. Raises Inconclusive if it is somebody else's by now."""
+        if time.monotonic() < self.renewed_s + _RENEW_S:
+            return
+        self.renewed_s = time.monotonic()
+        try:
+            is_ours = self.leases.renew(self.lease)
+        except ServiceUnavailable as error:
+            log.warning("lease_not_renewed device=%s error=%s", self.lease.device, error)  # its end will tell
+            return
+        if not is_ours:
+            raise lost(self.lease)
+
+
+class _JudgeProcess:
+    """A judge's process and our end of its channel; it ends with the context."""
+
+    def __init__(self, slot: Slot) -> None:
+        self._slot = slot
+
+    def __enter__(self) -> "_JudgeProcess":
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            self._process = _start(theirs.fileno())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._channel.close()
+        self._process.kill()
+        self._process.wait()
+
+    def ask(self, message: bytes, most_s: float, renewal: _Renewal | None = None) -> Any:
+        """Send a message and return the next answer. Raises InfraFault if there is none within that time."""
+        deadline_s = time.monotonic() + most_s
+        try:
+            judge_program.send(self._channel, message)
+            while not self._slot.wait((self._channel,), _POLL_S):
+                if time.monotonic() > deadline_s:
+                    raise InfraFault(f"the judge of kernels gave no answer within {most_s:.0f} s")
+                if renewal is not None:
+                    renewal.see_to()
+            return msgpack.unpackb(judge_program.receive(self._channel), strict_map_key=False)
+        except (ConnectionError, BrokenPipeError) as error:
+            raise InfraFault("the judge of kernels ended without an answer") from error
 
 
 def _start(fd: int) -> "subprocess.Popen[bytes]":
@@ -110,16 +180,16 @@ def _start(fd: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(fd,))
 
 
-def _read(answer: bytes) -> Trialled:
-    match msgpack.unpackb(answer, strict_map_key=False):
-        case [judge_program.PAID, outcome, dict(terms), str(message), list(flags), list(known)]:
+def _read(answer: Any) -> Trialled:
+    match answer:
+        case [_, [judge_program.PAID, outcome, dict(terms), str(message), list(flags), list(known)]]:
             scored = Scored(terms, message=message, flags=tuple(flags))
             return Trialled(Paid(scored, None if outcome is None else Outcome(outcome)), known)
-        case [judge_program.TASK_FAULT, str(message)]:
+        case [_, [judge_program.TASK_FAULT, str(message)]]:
             raise TaskFault(message)
-        case [judge_program.INCONCLUSIVE, str(message)]:
+        case [_, [judge_program.INCONCLUSIVE, str(message)]]:
             raise Inconclusive(message)
-        case [_, str(message)]:
+        case [_, [_, str(message)]]:
             raise InfraFault(message)
         case _:
             raise InfraFault("the judge of kernels gave an answer that is none")

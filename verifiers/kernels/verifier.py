@@ -48,7 +48,8 @@ class KernelVerifier:
         built = self._builder.build(task, offered, slot)
         if built.kernel is None:
             return _refuse(task, built.outcome or Outcome.COMPILE_ERROR, built.message, built.usage)
-        pair = Pair(reference, built.kernel, length_of(offered.source, task.length_unit))
+        length = length_of(offered.source, task.length_unit)
+        pair = Pair(reference, built.kernel, length, self._builder.probe(task.backend, slot))
         trialled = self._measurer.measure(task, pair, self._recall(task), slot)
         self._remember(task, trialled.known)
         verdict = _conclude(task, trialled.paid)

@@ -19,7 +19,7 @@ from assay.verifiers.kernels.building import Builder, Built
 from assay.verifiers.kernels.judging import Known, Pair, Trialled
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.rewards import Paid
-from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.task import Backend, KernelTask
 from assay.verifiers.kernels.verifier import KernelVerifier
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.rule import Scored
@@ -44,6 +44,11 @@ class FakeBuilder(Builder):
     def reference(self, task: KernelTask, slot: Slot) -> Kernel:
         """A reference."""
         del task, slot
+        return KERNEL
+
+    def probe(self, backend: Backend, slot: Slot) -> Kernel:
+        """A kernel that shows a device to be in order."""
+        del backend, slot
         return KERNEL
 
     def versions(self, task: KernelTask, slot: Slot) -> dict[str, str]:
