@@ -81,3 +81,22 @@ def test_32_the_result_under_a_lease_that_ended_is_discarded(connection: Connect
 
     assert [lease.token for lease in others] == [2]
     assert other.end(others[0])
+
+
+@pytest.mark.redis
+def test_32_a_lease_that_is_renewed_lasts(connection: Connection) -> None:
+    """For as long as its holder renews it; nobody else can, and nobody can once it has ended."""
+    mine, others = DeviceLeases(connection, lasts_s=0.3), DeviceLeases(connection, lasts_s=30)
+    lease = mine.take(DEVICE)
+    assert lease is not None
+    deadline_s = time.monotonic() + 0.9
+
+    while time.monotonic() < deadline_s:
+        assert mine.renew(lease)
+        assert others.take(DEVICE) is None
+        threading.Event().wait(0.02)
+    assert not mine.renew(Lease(DEVICE, lease.token, "somebody else"))
+    assert mine.end(lease)
+
+    assert not mine.renew(lease)
+    assert others.take(DEVICE) is not None
