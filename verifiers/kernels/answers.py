@@ -2,18 +2,24 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
-from assay.verifiers.kernels.expressions import names, parse
-from assay.verifiers.kernels.task import KernelTask, Step, Tier
+from assay.verifiers.kernels.plans import check_plan
+from assay.verifiers.kernels.task import KernelTask, Language, Step
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([^\s`{},:;]*)([^`]*)")
-_SOURCES = frozenset({"", "c", "h", "c99", "c11", "c17", "cpp", "c++", "cc", "cxx", "cu", "cuh", "cuda", "cuda_cpp"})
+_C_LIKE = frozenset({"", "c", "h", "c99", "c11", "c17", "cpp", "c++", "cc", "cxx", "cu", "cuh", "cuda", "cuda_cpp"})
+_SOURCES: Mapping[Language, frozenset[str]] = {
+    Language.C: _C_LIKE,
+    Language.CUDA: _C_LIKE,
+    Language.PTX: frozenset({"", "ptx", "asm", "assembly"}),
+    Language.TRITON: frozenset({"", "triton", "python", "py", "python3"}),
+}
+"""Words after a fence that a source of the language may have."""
 _PLANS = frozenset({"json", "plan", "launch"})
-_MOST_STEPS = 64
 _STEPS = TypeAdapter(tuple[Step, ...])
 _OPENING, _CLOSING = "<think>", "</think>"
 
@@ -23,6 +29,7 @@ class Offered:
     """A source to be compiled, with the launches that its kernels take; none for a native entry."""
 
     source: str
+    language: Language
     plan: tuple[Step, ...] | None = None
 
 
@@ -33,19 +40,19 @@ class PlanRefused(Exception):
 def read_offer(task: KernelTask, completion: str) -> Offered | None:
     """Return what a completion offers; None if there is no source in it. Raises PlanRefused.
 
-    Reasoning does not count. Of the fenced blocks in C or CUDA, or without a language, the last that names the entry
+    Reasoning does not count. Of the fenced blocks in the task's language, or without any, the last that names the entry
     counts, else the last; a text without any is the source itself if it names the entry.
     """
     text = _after_reasoning(completion.removeprefix("\ufeff").replace("\r\n", "\n"))
     blocks = list(_blocks(text))
-    sources = [body for tag, body in blocks if tag in _SOURCES and body.strip()]
+    sources = [body for tag, body in blocks if tag in _SOURCES[task.language] and body.strip()]
     plan = _plan(task, [body for tag, body in blocks if tag in _PLANS])
     entries = {task.abi.entry} if plan is None else {step.kernel for step in plan}
     naming = [body for body in sources if any(_names(body, entry) for entry in entries)]
     if sources:
-        return Offered((naming or sources)[-1], plan)
+        return Offered((naming or sources)[-1], task.language, plan)
     if not blocks and any(_names(text, entry) for entry in entries):
-        return Offered(text, plan)
+        return Offered(text, task.language, plan)
     return None
 
 
@@ -80,31 +87,28 @@ def _names(source: str, entry: str) -> bool:
 
 def _plan(task: KernelTask, blocks: list[str]) -> tuple[Step, ...] | None:
     """Return the last plan that a completion brings, or the task's; native entries have none."""
-    if task.tier is not Tier.DEVICE_ONLY:
-        return None
-    if not blocks:
-        return task.plan
+    if task.launches is None or not blocks:
+        return task.launches
     try:
         document = json.loads(blocks[-1])
-        steps = _STEPS.validate_python(document.get("plan") if isinstance(document, dict) else document)
+        steps = _STEPS.validate_python(_steps_of(document))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise PlanRefused(f"the launch plan is none: {where}: {first['msg'][:200]}") from error
     except (ValueError, RecursionError) as error:
         raise PlanRefused("the launch plan is not JSON") from error
-    _check_plan(task, steps)
+    if not steps:
+        raise PlanRefused("the launch plan has 0 steps")
+    try:
+        check_plan(task.abi, task.shapes, steps, task.language)
+    except ValueError as error:
+        raise PlanRefused(f"the launch plan cannot be used: {error}") from error
     return steps
 
 
-def _check_plan(task: KernelTask, steps: tuple[Step, ...]) -> None:
-    if not 0 < len(steps) <= _MOST_STEPS:
-        raise PlanRefused(f"the launch plan has {len(steps)} steps: from 1 to {_MOST_STEPS} are taken")
-    known = {param.name for param in task.abi.params}
-    axes = frozenset(task.shapes[0].axes).intersection(*(shape.axes for shape in task.shapes))
-    for step in steps:
-        if strange := sorted(set(step.arguments or ()) - known):
-            raise PlanRefused(f"the launch plan passes {strange[0][:80]!r}, which is no parameter of the task")
-        used = {name for text in (*step.blocks, *step.threads, step.shared_bytes) for name in names(parse(text))}
-        if strange := sorted(used - axes):
-            raise PlanRefused(f"the launch plan reads {strange[0][:80]!r}, which is no axis of the task")
+def _steps_of(document: object) -> object:
+    """Return the list of launches: the document itself, its field `plan`, or the document as the only one."""
+    if not isinstance(document, dict):
+        return document
+    return document.get("plan", [document])

@@ -12,12 +12,14 @@ from assay.verifiers.kernels.abi import trampoline
 from assay.verifiers.kernels.answers import Offered
 from assay.verifiers.kernels.compile import CompileLimits, Compiler, Job
 from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
+from assay.verifiers.kernels.device_launches import fit, launch_of, read_program, triton_request
 from assay.verifiers.kernels.gate import GateRefused
 from assay.verifiers.kernels.native_gate import NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.plans import axes_of
 from assay.verifiers.kernels.probe import probe_task
-from assay.verifiers.kernels.task import Backend, KernelTask
-from assay.verifiers.kernels.toolchain import NATIVE, Language
+from assay.verifiers.kernels.task import Backend, KernelTask, Language
+from assay.verifiers.kernels.toolchain import NATIVE
 
 CPU_S_PER_WALL_S = 2.0
 """Processor seconds of a compiler, which starts several programs, by its wall seconds."""
@@ -46,16 +48,15 @@ class Builder:
         compiled = self.compiler.compile(_job(task, offered), slot)
         if compiled.artifact is None:
             return Built(None, compiled.outcome, compiled.message, compiled.usage)
-        data = compiled.artifact.data
         try:
-            form = self._check(task, offered, data, slot)
+            kernel = self._admit(task, offered, compiled.artifact.data, slot)
         except GateRefused as refused:
             return Built(None, refused.outcome, str(refused), compiled.usage)
-        return Built(Kernel(Artifact(form, data), offered.plan), usage=compiled.usage)
+        return Built(kernel, usage=compiled.usage)
 
     def reference(self, task: KernelTask, slot: Slot) -> Kernel:
         """Build the task's reference. Raises TaskFault if it cannot be."""
-        built = self.build(task, Offered(task.reference.source, task.reference.plan), slot)
+        built = self.build(task, _reference_of(task), slot)
         if built.kernel is None:
             raise TaskFault(f"the reference cannot be built: {built.outcome}: {built.message[:2000]}")
         return built.kernel
@@ -68,22 +69,35 @@ class Builder:
             raise InfraFault(f"a kernel of ours cannot be built: {fault}") from fault
 
     def versions(self, task: KernelTask, slot: Slot) -> dict[str, str]:
-        """Return the compiler that is used."""
+        """Return the compilers that are used."""
         toolchain = self.compiler.toolchain(slot)
-        return {"gcc": toolchain.gcc} if task.language.value == Language.C else {"nvcc": toolchain.nvcc}
+        if task.backend is Backend.CPU:
+            return {"gcc": toolchain.gcc}
+        triton = {"triton": toolchain.triton} if Language.TRITON in (task.language, task.reference.language) else {}
+        return {"nvcc": toolchain.nvcc, **triton}
 
-    def _check(self, task: KernelTask, offered: Offered, data: bytes, slot: Slot) -> Form:
+    def _admit(self, task: KernelTask, offered: Offered, data: bytes, slot: Slot) -> Kernel:
+        """Let what was compiled past the gate of its kind. Raises GateRefused."""
         if offered.plan is None:
             machine = self.compiler.toolchain(slot).processor.partition("-")[0]
             check_native(data, NativeRules((task.abi.entry, SERVE), machine))
-            return Form.SHARED_OBJECT
-        entries = {step.kernel for step in offered.plan}
-        check_cubin(data, DeviceRules(entries, _arch(task), writable_globals=task.policy.allows_writable_globals))
-        return Form.CUBIN
+            return Kernel(Artifact(Form.SHARED_OBJECT, data))
+        steps, is_triton = offered.plan, offered.language is Language.TRITON
+        if is_triton:
+            program = read_program(data)
+            data, steps = program.cubin, (launch_of(program, steps[0], axes_of(task.shapes)),)
+        entries = {step.kernel for step in steps}
+        rules = DeviceRules(entries, _arch(task), writable_globals=task.policy.allows_writable_globals)
+        facts = check_cubin(data, rules)
+        return Kernel(Artifact(Form.CUBIN, data), fit(task.abi, steps, facts.kernels, adds_pointers=is_triton))
+
+
+def _reference_of(task: KernelTask) -> Offered:
+    return Offered(task.reference.source, task.reference.language, task.reference_launches)
 
 
 def _arch(task: KernelTask) -> str:
-    return task.arch or (NATIVE if task.language.value == Language.C else USUAL_GPU)
+    return task.arch or (NATIVE if task.language is Language.C else USUAL_GPU)
 
 
 def _job(task: KernelTask, offered: Offered) -> Job:
@@ -94,5 +108,11 @@ def _job(task: KernelTask, offered: Offered) -> Job:
         memory_mb=policy.compile_mb,
         source_bytes=policy.most_source_bytes,
     )
-    glue = trampoline(task.abi, ENTRY) + LOOP_SOURCE if offered.plan is None else ""
-    return Job(Language(task.language.value), offered.source, _arch(task), limits=limits, glue=glue)
+    return Job(offered.language, offered.source, _arch(task), limits=limits, glue=_glue(task, offered))
+
+
+def _glue(task: KernelTask, offered: Offered) -> str:
+    """Return what of ours is compiled beside a source."""
+    if offered.plan is None:
+        return trampoline(task.abi, ENTRY) + LOOP_SOURCE
+    return triton_request(task.abi, offered.plan[0], _arch(task)) if offered.language is Language.TRITON else ""

@@ -20,6 +20,7 @@ from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
 from assay.verifiers.kernels.diagnostics import clean, foreign_files
 from assay.verifiers.kernels.toolchain import (
     GLUE_NAME,
+    REQUEST_NAME,
     Commands,
     FlagRefused,
     Language,
@@ -37,7 +38,7 @@ _CHUNK = 262_144
 _BESIDE_BYTES = 1_000_000
 """What an answer may hold beside the artifact."""
 _PROBE_LIMITS = Limits(wall_s=60, cpu_s=30, memory_mb=512, processes=32)
-_TEXTS = ("gcc", "nvcc", "cuda_root", "processor")
+_TEXTS = ("gcc", "nvcc", "cuda_root", "processor", "triton", "python")
 _MOST_TEXT = 400
 _NO_ANSWER = "the compiler ended without an answer"
 
@@ -79,7 +80,8 @@ class Job:
     the source itself: what is computed is for the tolerance to judge."""
     limits: CompileLimits = CompileLimits()
     glue: str = ""
-    """C of ours, compiled apart and linked to it: what makes every native kernel's call look the same."""
+    """What of ours lies beside it. For C: source that is compiled apart and linked to it, which makes every native
+    kernel's call look the same. For Triton: what it is to become, as JSON."""
 
 
 @dataclass
@@ -124,6 +126,7 @@ def job_key(job: Job, toolchain: Toolchain) -> str:
         job.source, job.glue, str(job.language), commands.lines, sorted(commands.environment.items()),
         job.limits.artifact_bytes,
         toolchain.gcc, toolchain.nvcc, toolchain.processor if job.language is Language.C else "",
+        toolchain.triton if job.language is Language.TRITON else "",
     ]  # fmt: skip
     return hashlib.sha256(msgpack.packb(named, unicode_errors="surrogatepass")).hexdigest()
 
@@ -148,6 +151,8 @@ def _refusal(job: Job) -> str | None:
 def _missing(language: Language) -> str:
     if language is Language.C:
         return "no gcc where attempts run; install it there (`apt-get install gcc libc6-dev`)"
+    if language is Language.TRITON:
+        return "no triton where attempts run; install it there (pip install 'assay[triton]')"
     return (
         "no nvcc where attempts run; install the CUDA toolkit and gcc there, and name its folder in ASSAY_CUDA_ROOT "
         "if it is not /usr/local/cuda"
@@ -165,7 +170,7 @@ def _probe(slot: Slot) -> Toolchain:
 def _run(job: Job, commands: Commands, toolchain: Toolchain, slot: Slot) -> Compiled:
     files = {commands.source_name: job.source.encode("utf-8", "surrogatepass")}
     if job.glue:
-        files[GLUE_NAME] = job.glue.encode()
+        files[REQUEST_NAME if job.language is Language.TRITON else GLUE_NAME] = job.glue.encode()
     asked = {
         "files": files,
         "lines": commands.lines,

@@ -8,9 +8,11 @@ import os
 import platform
 import socket
 import subprocess
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any  # Any: msgpack values
 
@@ -52,7 +54,16 @@ def _probe() -> dict[str, str]:
         "nvcc": nvcc,
         "cuda_root": root if nvcc else "",
         "processor": _processor(),
+        "triton": _version("triton"),
+        "python": sys.executable,
     }
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _first_line(line: Sequence[str], containing: str = "") -> str:

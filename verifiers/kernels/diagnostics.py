@@ -66,7 +66,7 @@ def _may_be_shown(name: str, header_folders: Sequence[str]) -> bool:
 
 
 def _is_own(name: str) -> bool:
-    return name in ("glue.c", "glue.o", *(f"{SOURCE_STEM}.{ending}" for ending in ("c", "cu", "s", "o")))
+    return name in ("glue.c", "glue.o", *(f"{SOURCE_STEM}.{ending}" for ending in ("c", "cu", "s", "o", "ptx", "py")))
 
 
 def _is_made_by_tools(name: str) -> bool:

@@ -15,6 +15,8 @@ from assay.verifiers.kernels.generators import InputRange, Kept, ValueProfile, d
 from assay.verifiers.kernels.oracles import Expected, expected_of
 from assay.verifiers.kernels.task import KernelTask, Step
 
+_NULL = Scalar(bytes(8))
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -64,7 +66,8 @@ def make_call(problem: Problem, frame: Frame, plan: Sequence[Step] | None) -> Ca
     launches = []
     for step in steps:
         chosen = every if step is None or step.arguments is None else step.arguments
-        arguments = tuple(_argument(by_name[name], problem, frame) for name in chosen)
+        nulls = (_NULL,) * (0 if step is None else step.null_pointers)
+        arguments = (*(_argument(by_name[name], problem, frame) for name in chosen), *nulls)
         entry = task.abi.entry if step is None else step.kernel
         launches.append(Launch(entry, arguments, None if step is None else _grid(step, problem.axes)))
     return Call(
@@ -89,11 +92,12 @@ def _argument(param: Param, problem: Problem, frame: Frame) -> Argument:
 
 
 def _grid(step: Step, axes: Mapping[str, int]) -> Grid:
-    blocks, threads = ([value_of(text, axes) for text in texts] for texts in (step.blocks, step.threads))
+    known = {**step.integers, **axes}
+    blocks, threads = ([value_of(text, known) for text in texts] for texts in (step.blocks, step.threads))
     return Grid(
         blocks=(blocks[0], blocks[1], blocks[2]),
         threads=(threads[0], threads[1], threads[2]),
-        shared_bytes=value_of(step.shared_bytes, axes),
+        shared_bytes=value_of(step.shared_bytes, known),
         cluster=step.cluster,
         is_cooperative=step.cooperative,
     )

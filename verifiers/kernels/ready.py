@@ -2,14 +2,14 @@
 
 Every one has sizes that its prompt names and hidden ones: odd, prime, one, and just beyond a tile. The first size of
 either kind is timed; the others are checked only. For `backend` `cuda` the reference, the tier and the launch plan are
-those of CUDA.
+those of CUDA; a task in another language of devices has that reference too.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any  # Any: task documents are JSON values
 
 from assay.verifiers.kernels.ready_c import c_source
-from assay.verifiers.kernels.ready_cuda import cuda_plan, cuda_source
+from assay.verifiers.kernels.ready_cuda import cuda_plan, cuda_source, triton_plan
 
 Document = Mapping[str, Any]
 Axes = Sequence[int]
@@ -87,7 +87,7 @@ _MOST = 4.0
 """Of the factors of a normalisation, so that results stay within the half type."""
 
 
-def ready(name: str, backend: str) -> Document:
+def ready(name: str, backend: str, language: str = "") -> Document:
     """Return the fields of a ready task. Raises ValueError, listing the names, if there is none of that name."""
     if name not in NAMES:
         raise ValueError(f"unknown kernel {name[:80]!r}: use one of {', '.join(NAMES)}")
@@ -101,7 +101,7 @@ def ready(name: str, backend: str) -> Document:
         "tolerance": _tolerance(operation, dtype),
         "work": {"flops": _FLOPS.get(operation, "0")},
     }
-    return {**found, **_by_backend(operation, dtype, backend)}
+    return {**found, **_by_backend(operation, dtype, backend, language)}
 
 
 def _params(operation: str, dtype: str) -> list[Document]:
@@ -137,9 +137,10 @@ def _tolerance(operation: str, dtype: str) -> Document:
     return {"float32": {"atol": 1e-7, "rtol": 1e-4}, "float16": {"atol": 1e-6, "rtol": 1e-2}}[dtype]
 
 
-def _by_backend(operation: str, dtype: str, backend: str) -> Document:
+def _by_backend(operation: str, dtype: str, backend: str, language: str) -> Document:
     if backend == "cuda":
         plan = cuda_plan(operation)
         reference = {"language": "cuda_cpp", "source": cuda_source(operation, dtype), "plan": plan}
-        return {"tier": "device_only", "language": "cuda_cpp", "reference": reference, "plan": plan}
+        theirs = triton_plan(operation) if language == "triton" else plan
+        return {"tier": "device_only", "language": language or "cuda_cpp", "reference": reference, "plan": theirs}
     return {"reference": {"language": "c", "source": c_source(operation, dtype)}}

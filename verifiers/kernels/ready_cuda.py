@@ -120,6 +120,7 @@ KERNEL convolution(const T *x, const T *w, T *y, int64_t batch, int64_t channels
 }
 """,
 }
+_ELEMENTS = "batch * filters * (height - rows + 1) * (width - cols + 1)"
 _LINE, _TILE = (str(_WIDTH), "1", "1"), ("16", "16", "1")
 _GRIDS: Mapping[str, tuple[tuple[str, str, str], tuple[str, str, str]]] = {
     "gemm": (("ceildiv(n, 16)", "ceildiv(m, 16)", "1"), _TILE),
@@ -129,10 +130,20 @@ _GRIDS: Mapping[str, tuple[tuple[str, str, str], tuple[str, str, str]]] = {
     "reduction": (("rows", "1", "1"), _LINE),
     "transpose": (("ceildiv(cols, 16)", "ceildiv(rows, 16)", "1"), _TILE),
     "convolution": (
-        (f"ceildiv(batch * filters * (height - rows + 1) * (width - cols + 1), {_WIDTH})", "1", "1"),
+        (f"ceildiv({_ELEMENTS}, {_WIDTH})", "1", "1"),
         _LINE,
     ),
 }
+_PROGRAMS: Mapping[str, tuple[str, ...]] = {
+    "gemm": ("ceildiv(n, BLOCK_N)", "ceildiv(m, BLOCK_M)"),
+    "axpy": ("ceildiv(n, BLOCK)",),
+    "softmax": ("rows",),
+    "layer_norm": ("rows",),
+    "reduction": ("rows",),
+    "transpose": ("ceildiv(cols, BLOCK_COLS)", "ceildiv(rows, BLOCK_ROWS)"),
+    "convolution": (f"ceildiv({_ELEMENTS}, BLOCK)",),
+}
+"""Programs of kernels in Triton, by constants of theirs."""
 
 
 def cuda_source(operation: str, dtype: str) -> str:
@@ -145,3 +156,8 @@ def cuda_plan(operation: str) -> list[dict[str, Any]]:
     """Return its launches, which serve completions without a plan as well."""
     blocks, threads = _GRIDS[operation]
     return [{"kernel": operation, "blocks": list(blocks), "threads": list(threads)}]
+
+
+def triton_plan(operation: str) -> list[dict[str, Any]]:
+    """Return the launch of kernels in Triton that come without one: programs by their own `constexpr` parameters."""
+    return [{"kernel": operation, "blocks": list(_PROGRAMS[operation])}]

@@ -3,10 +3,20 @@
 import re
 from enum import StrEnum
 
-_PIECE = re.compile(
+_C_PIECE = re.compile(
     r"""
     (?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
     |(?P<text>"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)
+    |(?P<blank>\s+)
+    |(?P<word>\w+)
+    |(?P<sign>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PYTHON_PIECE = re.compile(
+    r"""
+    (?P<comment>\#[^\n]*)
+    |(?P<text>\"{3}.*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)
     |(?P<blank>\s+)
     |(?P<word>\w+)
     |(?P<sign>.)
@@ -24,14 +34,14 @@ class LengthUnit(StrEnum):
     """Unicode code points."""
 
 
-def normalised(source: str) -> str:
-    """Return C-like source without comments, and with one blank where two words would otherwise join.
+def normalised(source: str, *, is_python: bool = False) -> str:
+    """Return C-like or Python source without comments, and with one blank where two words would otherwise join.
 
-    Linear in the text. Line ends after directives of the preprocessor count as a blank does.
+    Linear in the text. Line ends, also of Python and after directives of the preprocessor, count as a blank does.
     """
     kept: list[str] = []
     is_apart = False
-    for piece in _PIECE.finditer(source):
+    for piece in (_PYTHON_PIECE if is_python else _C_PIECE).finditer(source):
         if piece["comment"] is not None or piece["blank"] is not None:
             is_apart = True
             continue
@@ -42,9 +52,9 @@ def normalised(source: str) -> str:
     return "".join(kept)
 
 
-def length_of(source: str, unit: LengthUnit) -> int:
+def length_of(source: str, unit: LengthUnit, *, is_python: bool = False) -> int:
     """Return the length of the normalised source."""
-    text = normalised(source)
+    text = normalised(source, is_python=is_python)
     return len(text) if unit is LengthUnit.CHARACTERS else len(text.encode("utf-8", "surrogatepass"))
 
 

@@ -1,131 +1,33 @@
 """The task of the verifier `kernel`: what to compute, at which shapes, how exactly, and how it is timed and paid."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self  # Any: documents before validation
 
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
-from assay.schema import Wire
 from assay.verifiers.kernels.abi import Abi, Role, place
-from assay.verifiers.kernels.expressions import ExpressionText
 from assay.verifiers.kernels.generators import InputRange, ValueProfile
 from assay.verifiers.kernels.oracles import Operation
+from assay.verifiers.kernels.plans import MOST_STEPS, check_plan, derive_plan
 from assay.verifiers.kernels.ready import ready
 from assay.verifiers.kernels.rewards import PROFILES, Formula, RewardRule
 from assay.verifiers.kernels.source_length import LengthUnit
+from assay.verifiers.kernels.task_parts import Backend as Backend  # other modules name these types from here
+from assay.verifiers.kernels.task_parts import Language as Language
+from assay.verifiers.kernels.task_parts import Policy as Policy
+from assay.verifiers.kernels.task_parts import Reference as Reference
+from assay.verifiers.kernels.task_parts import Shape as Shape
+from assay.verifiers.kernels.task_parts import Step as Step
+from assay.verifiers.kernels.task_parts import Tier as Tier
+from assay.verifiers.kernels.task_parts import Work as Work
 from assay.verifiers.kernels.time_budget import Timing
 from assay.verifiers.kernels.tolerance import Nonfinite, Tolerance, ToleranceMode
+from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Factor, RuleTask
 
-_AXIS = r"^[A-Za-z_][A-Za-z0-9_]{0,31}$"
-
-
-class Backend(StrEnum):
-    """Where it is timed."""
-
-    CPU = "cpu"
-    """One core of the machine's processor."""
-    CUDA = "cuda"
-    """A CUDA device."""
-
-
-class Tier(StrEnum):
-    """How much of the completion runs on the host."""
-
-    DEVICE_ONLY = "device_only"
-    """None: device code with a launch plan."""
-    NATIVE = "native"
-    """A native entry, in a process of its own."""
-
-
-class Language(StrEnum):
-    """What a source is written in."""
-
-    C = "c"
-    """C, with the entry of the abi."""
-    CUDA = "cuda_cpp"
-    """CUDA C++."""
-    PTX = "ptx"
-    """CUDA's assembly."""
-    TRITON = "triton"
-    """Triton's Python, compiled ahead of time."""
-
-
-class Step(Wire):
-    """One launch of a device-only kernel: data, never code."""
-
-    kernel: str = Field(min_length=1, max_length=256)
-    """The kernel's name."""
-    blocks: tuple[ExpressionText, ExpressionText, ExpressionText] = ("1", "1", "1")
-    """Blocks of the grid, over the axes."""
-    threads: tuple[ExpressionText, ExpressionText, ExpressionText] = ("1", "1", "1")
-    """Threads of a block, over the axes."""
-    shared_bytes: ExpressionText = "0"
-    """Dynamic shared memory of a block, over the axes."""
-    cluster: tuple[int, int, int] | None = None
-    """Blocks of a cluster."""
-    cooperative: bool = False
-    """Whether the whole grid is resident at once."""
-    arguments: tuple[str, ...] | None = None
-    """Parameters to pass, in order; default: all of the abi."""
-
-
-class Shape(Wire):
-    """One size of the problem."""
-
-    axes: dict[str, int] = Field(min_length=1, max_length=16)
-    """Extents by axis."""
-    weight: float = Field(1.0, ge=0, le=1e6, allow_inf_nan=False)
-    """Its part in the aggregate of speed-ups; with 0 it is checked and not timed."""
-
-    @field_validator("axes")
-    @classmethod
-    def _bounded(cls, axes: dict[str, int]) -> dict[str, int]:
-        if any(not 1 <= extent <= 2**31 for extent in axes.values()):
-            raise ValueError("extents are from 1 to 2^31")
-        return axes
-
-
-class Reference(Wire):
-    """The kernel that sets the speed to beat; it says nothing about what is right."""
-
-    language: Language
-    """What it is written in."""
-    source: str = Field(min_length=1, max_length=1_000_000)
-    """Its source, with the entry of the abi."""
-    plan: tuple[Step, ...] | None = None
-    """Its launches (`device_only`)."""
-    name: str = Field("reference", max_length=200)
-    """What results call it, with what matters: library, layout, workspace, math mode."""
-
-
-class Work(Wire):
-    """What a call must at least move and compute, for the physical floor of its time."""
-
-    flops: ExpressionText = "0"
-    """Additions and multiplications, over the axes."""
-    slack: float = Field(0.5, gt=0, le=1)
-    """The floor is this share of what the device's peaks allow."""
-
-
-class Policy(Wire):
-    """What a kernel may do."""
-
-    allows_writable_globals: bool = False
-    """Device code may have `__device__` variables that it writes."""
-    must_be_deterministic: bool = False
-    """The same inputs must give the same bits."""
-    most_source_bytes: int = Field(200_000, ge=1, le=1_000_000)
-    """Bytes of source."""
-    compile_s: float = Field(60.0, gt=0, le=600)
-    """Seconds to compile."""
-    compile_mb: int = Field(2048, ge=64, le=65_536)
-    """Memory to compile, MB of 2^20 bytes."""
-    call_deadline_s: float = Field(10.0, gt=0, le=600)
-    """Seconds of one call; then its runner is killed."""
-
+_MODULES: Mapping[str, str] = {Language.TRITON: "triton"}
+"""What must be installed where attempts of a language run, beside compilers."""
 
 _EXAMPLE: JsonDict = {
     "id": "k",
@@ -195,8 +97,9 @@ class KernelTask(RuleTask):
     """How it is timed."""
     reference: Reference
     """What its time is compared with."""
-    plan: tuple[Step, ...] | None = None
-    """Launches of completions that bring no plan (`device_only`)."""
+    plan: tuple[Step, ...] | None = Field(None, min_length=1, max_length=MOST_STEPS)
+    """Launches of completions that bring no plan (`device_only`); default: one thread for each element of the output
+    (`triton`: one program for each `BLOCK` of them)."""
     arch: str | None = Field(None, max_length=32)
     """What is compiled for; default: this machine's own processor, or `sm_90`."""
     work: Work = Work()
@@ -221,9 +124,13 @@ class KernelTask(RuleTask):
     @model_validator(mode="before")
     @classmethod
     def _lay_over_ready(cls, document: Any) -> Any:
-        if not isinstance(document, Mapping) or not isinstance(document.get("kernel"), str):
-            return document  # what is no name is refused as every wrong type is
-        return {**ready(document["kernel"], str(document.get("backend", Backend.CPU))), **document}
+        if not isinstance(document, Mapping):
+            return document
+        if isinstance(document.get("kernel"), str):  # what is no name is refused as every wrong type is
+            backend, language = (str(document.get(name, "")) for name in ("backend", "language"))
+            document = {**ready(document["kernel"], backend or Backend.CPU, language), **document}
+        needed = [*filter(None, [_MODULES.get(str(document.get("language"))), *_reference_needs(document)])]
+        return document_including(document, needed) if needed else document
 
     def runs_something(self) -> bool:
         """Compilers and runners."""
@@ -249,6 +156,19 @@ class KernelTask(RuleTask):
     def shapes(self) -> tuple[Shape, ...]:
         """All sizes, public ones first."""
         return (*self.public_shapes, *self.hidden_shapes)
+
+    @property
+    def launches(self) -> tuple[Step, ...] | None:
+        """Launches of completions that bring none: the task's, or one thread for each element of the output."""
+        return (self.plan or derive_plan(self.abi, self.language)) if self.tier is Tier.DEVICE_ONLY else None
+
+    @property
+    def reference_launches(self) -> tuple[Step, ...] | None:
+        """Launches of the reference: its own, or those of completions in its language."""
+        if self.tier is not Tier.DEVICE_ONLY or self.reference.plan is not None:
+            return self.reference.plan
+        is_alike = self.reference.language is self.language
+        return self.launches if is_alike else derive_plan(self.abi, self.reference.language)
 
     @property
     def full_tolerance(self) -> Tolerance:
@@ -284,13 +204,19 @@ class KernelTask(RuleTask):
             raise ValueError("special values need tolerance.nonfinite 'match_oracle'")
         if self.backend is Backend.CPU and (self.tier, self.language) != (Tier.NATIVE, Language.C):
             raise ValueError("the CPU runs native kernels in C")
-        if self.backend is Backend.CUDA and (self.tier, self.language) != (Tier.DEVICE_ONLY, Language.CUDA):
-            raise ValueError("CUDA devices run device-only kernels in cuda_cpp")
-        if self.reference.language is not self.language:
+        if self.backend is Backend.CUDA and not (self.tier is Tier.DEVICE_ONLY and self.language.is_for_devices):
+            raise ValueError("CUDA devices run device-only kernels in cuda_cpp, ptx or triton")
+        if self.reference.language.is_for_devices is not self.language.is_for_devices:
             raise ValueError(f"the reference is in {self.reference.language}, the task in {self.language}")
-        if self.tier is Tier.DEVICE_ONLY and not (self.reference.plan and self.plan):
-            raise ValueError("device-only kernels need launches: give the task and its reference a plan")
+        check_plan(self.abi, self.shapes, self.launches or (), self.language)
+        check_plan(self.abi, self.shapes, self.reference_launches or (), self.reference.language)
         return self
+
+
+def _reference_needs(document: Mapping[str, Any]) -> list[str]:
+    reference = document.get("reference")
+    language = reference.get("language") if isinstance(reference, Mapping) else None
+    return [_MODULES[language]] if isinstance(language, str) and language in _MODULES else []
 
 
 def _check_time(task: KernelTask) -> None:

@@ -7,13 +7,18 @@ system, not the worker's, is the one that compiles.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import assert_never
+
+from assay.verifiers.kernels import triton_program
+from assay.verifiers.kernels.task_parts import Language as Language  # callers name it from here
 
 SOURCE_STEM = "kernel"
 """Name of the submitted file, without its ending: all that `__FILE__` and diagnostics tell of where it lay."""
 
 GLUE_NAME = "glue.c"
 """Where C of ours lies that is linked to a submission."""
+REQUEST_NAME = "request.json"
+"""Where it is said what a submission in Triton is to become."""
 
 NATIVE = "native"
 """The architecture that means: this machine's own."""
@@ -41,18 +46,11 @@ _CUDA_FLAGS = frozenset({
     "--fmad=false", "-w",
 })  # fmt: skip
 _FAST_MATH = {
+    "ptx": frozenset[str](),
+    "triton": frozenset[str](),
     "c": frozenset({"-ffast-math", "-Ofast", "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros"}),
     "cuda_cpp": frozenset({"-use_fast_math", "--use_fast_math", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"}),
 }
-
-
-class Language(StrEnum):
-    """What a compiler here takes."""
-
-    C = "c"
-    """C for the processor: becomes a shared object."""
-    CUDA = "cuda_cpp"
-    """CUDA C++ for a device: becomes a cubin; host code in it is dropped."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +65,24 @@ class Toolchain:
     """The CUDA toolkit's folder, links resolved; headers below it may be included."""
     processor: str = ""
     """Names the processor model: what `-march=native` means here."""
+    triton: str = ""
+    """Version of the module."""
+    python: str = "python3"
+    """What runs our programs there."""
 
     def version(self, language: Language) -> str:
         """Return the version of what compiles that language; empty if nothing does."""
-        return self.gcc if language is Language.C else self.nvcc if self.gcc else ""
+        match language:
+            case Language.C:
+                return self.gcc
+            case Language.CUDA:
+                return self.nvcc if self.gcc else ""
+            case Language.PTX:
+                return self.nvcc
+            case Language.TRITON:
+                return self.triton
+            case _:
+                assert_never(language)
 
     @property
     def header_folders(self) -> tuple[str, ...]:
@@ -124,18 +136,30 @@ def plan(
 
     `has_glue` says that C of ours is linked to it, which lies in `GLUE_NAME`.
     """
-    if language is Language.C:
-        return _plan_c(arch, tuple(flags), has_glue=has_glue)
-    return _plan_cuda(arch, tuple(flags), toolchain)
+    match language:
+        case Language.C:
+            return _plan_c(arch, tuple(flags), has_glue=has_glue)
+        case Language.CUDA:
+            return _plan_cuda(arch, tuple(flags), toolchain)
+        case Language.PTX:
+            return _plan_ptx(arch, tuple(flags), toolchain)
+        case Language.TRITON:
+            return _plan_triton(toolchain)
+        case _:
+            assert_never(language)
 
 
 def _is_allowed(language: Language, flag: str) -> bool:
-    if _LEVEL.match(flag) or _DEFINE.match(flag):
+    if language is Language.TRITON:
+        return False
+    if _LEVEL.match(flag) or (_DEFINE.match(flag) and language is not Language.PTX):
         return True
     if language is Language.C:
         return flag in _C_FLAGS
     registers = _REGISTERS.match(flag)
-    return flag in _CUDA_FLAGS or (registers is not None and 16 <= int(registers[1]) <= 255)
+    return (flag in _CUDA_FLAGS and language is Language.CUDA) or (
+        registers is not None and 16 <= int(registers[1]) <= 255
+    )
 
 
 _ENVIRONMENT = {
@@ -174,3 +198,17 @@ def _plan_cuda(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Comma
     )  # fmt: skip
     environment = {**_ENVIRONMENT, "PATH": f"{toolchain.cuda_root}/bin:{_ENVIRONMENT['PATH']}"}
     return Commands(source, artifact, (line,), ("headers.d",), environment)
+
+
+def _plan_ptx(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Commands:
+    source, artifact = f"{SOURCE_STEM}.ptx", f"{SOURCE_STEM}.cubin"
+    line = (f"{toolchain.cuda_root}/bin/ptxas", f"-arch={arch}", *flags, source, "-o", artifact)
+    return Commands(source, artifact, (line,), (), _ENVIRONMENT)
+
+
+def _plan_triton(toolchain: Toolchain) -> Commands:
+    """Return what has Triton compile a source by the request beside it; the artifact says more than the cubin."""
+    source, artifact = f"{SOURCE_STEM}.py", f"{SOURCE_STEM}.triton"
+    line = (toolchain.python, "-P", "-m", triton_program.__name__, source, REQUEST_NAME, artifact)
+    environment = {**_ENVIRONMENT, "TRITON_CACHE_DIR": "/tmp/triton", "PYTHONDONTWRITEBYTECODE": "1"}
+    return Commands(source, artifact, (line,), (), environment)

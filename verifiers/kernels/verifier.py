@@ -12,7 +12,7 @@ from assay.verifiers.kernels.building import Builder
 from assay.verifiers.kernels.judging import Known, Measurer, Pair, ProcessMeasurer
 from assay.verifiers.kernels.rewards import Paid, terms
 from assay.verifiers.kernels.source_length import length_of
-from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.task import KernelTask, Language
 from assay.verifiers.rules.rule import Scored, Term, conclude
 
 _REMEMBERED = 1000  # tasks; a few kB each
@@ -48,7 +48,7 @@ class KernelVerifier:
         built = self._builder.build(task, offered, slot)
         if built.kernel is None:
             return _refuse(task, built.outcome or Outcome.COMPILE_ERROR, built.message, built.usage)
-        length = length_of(offered.source, task.length_unit)
+        length = length_of(offered.source, task.length_unit, is_python=offered.language is Language.TRITON)
         pair = Pair(reference, built.kernel, length, self._builder.probe(task.backend, slot))
         trialled = self._measurer.measure(task, pair, self._recall(task), slot)
         self._remember(task, trialled.known)

@@ -59,8 +59,13 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     ("fields", "words"),
     [
         ({"backend": "cuda", "tier": "native"}, "device-only kernels in cuda_cpp"),
-        ({"backend": "cuda", "language": "triton"}, "device-only kernels in cuda_cpp"),
-        ({"backend": "cuda", "plan": None}, "give the task and its reference a plan"),
+        ({"backend": "cuda", "language": "c"}, "device-only kernels in cuda_cpp, ptx or triton"),
+        ({"backend": "cuda", "plan": []}, "plan"),
+        ({"backend": "cuda", "plan": [{"kernel": "gemm", "blocks": ["q"]}]}, "reads 'q', which is no axis"),
+        ({"backend": "cuda", "plan": [{"kernel": "gemm", "arguments": ["q"]}]}, "passes 'q', which is no parameter"),
+        ({"backend": "cuda", "plan": [{"kernel": "gemm", "constants": {"m": 1}}]}, "'m' has the name of an axis"),
+        ({"backend": "cuda", "language": "triton", "plan": [{"kernel": "a"}, {"kernel": "b"}]}, "launched once"),
+        ({"backend": "cuda", "plan": [{"kernel": "gemm", "warps": 3}]}, "power of two"),
         ({"language": "cuda_cpp"}, "native kernels in C"),
     ],
 )
@@ -68,3 +73,27 @@ def test_what_cannot_be_run_is_refused(fields: dict[str, Any], words: str) -> No
     """Before anything is judged."""
     with pytest.raises(ValueError, match=words):
         by_name("gemm/float32", **fields)
+
+
+def test_a_plan_is_derived_where_the_task_gives_none() -> None:
+    """One thread for each element of the output; in Triton, one program for each `BLOCK` of them."""
+    written = by_name("gemm/float32", backend="cuda", plan=None)
+    triton = by_name("gemm/float32", backend="cuda", language="triton", plan=None)
+
+    assert written.launches is not None
+    assert (written.launches[0].blocks[0], written.launches[0].threads[0]) == ("ceildiv((m) * (n), 256)", "256")
+    assert triton.launches is not None
+    assert triton.launches[0].blocks[0] == "ceildiv((m) * (n), BLOCK)"
+    assert by_name("gemm/float32").launches is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_ready_task_can_be_asked_for_in_triton(name: str) -> None:
+    """Against the reference in CUDA; only where triton is installed."""
+    task = by_name(name, backend="cuda", language="triton")
+
+    assert "triton" in task.requires
+    assert (task.reference.language, task.language) == (Language.CUDA, Language.TRITON)
+    assert task.launches == task.plan
+    assert task.reference_launches == task.reference.plan
+    assert "triton" not in by_name(name, backend="cuda").requires
