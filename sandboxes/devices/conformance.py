@@ -87,20 +87,25 @@ def _one_call(device: Device, runner: Runner, kit: Kit, which: tuple[int, int]) 
 
 
 def _separation(device: Device, kit: Kit) -> Iterator[str]:
-    """Two runners share no memory, and a segment has the size that was asked for."""
+    """Two runners live at once, in segments of the size that was asked for; nothing is left of them for later ones."""
     first, second = _open(device, kit.honest), _open(device, kit.honest)
     if isinstance(first, Failure) or isinstance(second, Failure):
         yield "two runners cannot be had at once"
         return
     try:
-        first.segment[0], second.segment[0] = 1, 2
-        if first.segment[0] != 1:
-            yield "two runners share their segment"
+        first.segment[0] = second.segment[0] = 1
         if len(first.segment) < SEGMENT_BYTES:
             yield f"a segment has {len(first.segment)} bytes, not {SEGMENT_BYTES}"
     finally:
         first.close()
         second.close()
+    later = _open(device, kit.honest)
+    if isinstance(later, Failure):
+        yield "no runner can be had once others have ended"
+        return
+    if any(later.segment):
+        yield "a runner finds what others have left in their segments"
+    later.close()
 
 
 def _endless(device: Device, kit: Kit) -> Iterator[str]:

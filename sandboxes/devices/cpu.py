@@ -31,7 +31,7 @@ from assay.sandboxes.devices.interface import (
     RunnerLimits,
 )
 from assay.sandboxes.devices.processor_time import now_s
-from assay.sandboxes.devices.segments import open_memory
+from assay.sandboxes.devices.segments import Memory, open_memory
 from assay.sandboxes.devices.toll import Toll
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits
@@ -82,11 +82,15 @@ class CpuDevice:
         time.sleep(seconds)
 
     def open(self, artifact: Artifact, segment_bytes: int, limits: RunnerLimits) -> CpuRunner | Failure:
-        """Start a fresh runner. A Failure is the kernel's. Raises InfraFault for our own faults."""
+        """Start a fresh runner, on the data memory of those that are open. A Failure is the kernel's.
+
+        Raises InfraFault for our own faults.
+        """
         if artifact.form is not Form.SHARED_OBJECT:
             raise InfraFault(f"a processor runs shared objects, not a {artifact.form}")
         jail = next(name for name in map(str, count(1)) if name not in self._runners or self._runners[name].is_closed)
-        runner = start_runner(self._site, artifact, segment_bytes, limits, jail)
+        beside = next((one.memory.data for one in self._runners.values() if not one.is_closed), None)
+        runner = start_runner(self._site, artifact, open_memory(segment_bytes, beside), limits, jail)
         if isinstance(runner, CpuRunner):
             self._runners[jail] = runner
         return runner
@@ -102,10 +106,9 @@ class CpuDevice:
 
 
 def start_runner(
-    site: Site, artifact: Artifact, segment_bytes: int, limits: RunnerLimits, jail: str
+    site: Site, artifact: Artifact, memory: Memory, limits: RunnerLimits, jail: str
 ) -> CpuRunner | Failure:
     """Start a runner in the jail of that name and have it load its kernel. Raises InfraFault."""
-    memory = open_memory(segment_bytes)
     plan = {
         "artifact": artifact.content,
         "addresses": [memory.arguments_at, memory.data_at],

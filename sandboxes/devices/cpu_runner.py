@@ -43,7 +43,7 @@ class CpuRunner:
         self._site = site
         self._child = child
         self._channel = channel
-        self._memory = memory
+        self.memory = memory
         self._freezer: Freezer | None = None
         self._pid = 0
         self._counts_tree = False
@@ -62,7 +62,7 @@ class CpuRunner:
     @property
     def segment(self) -> memoryview:
         """The shared memory, writable bytes."""
-        return self._memory.data.view
+        return self.memory.data.view
 
     def load(self, limits: RunnerLimits) -> Failure | None:
         """Have it load its kernel; it is frozen afterwards. Raises InfraFault for our own faults."""
@@ -93,7 +93,7 @@ class CpuRunner:
             return self._fail(FailureKind.PROTOCOL, "it spoke without being asked") if unasked else self._failed_end()
         if len(call.launches) != 1:
             raise InfraFault(f"a native kernel is called once, not {len(call.launches)} times")
-        self._memory.write_arguments(call.launches[0].arguments)
+        self.memory.write_arguments(call.launches[0].arguments)
         self._wait_at_most(call.deadline_s)
         self._is_cold = call.is_cold
         if call.is_cold:
@@ -159,7 +159,7 @@ class CpuRunner:
             return
         self.is_closed = True
         self._end()
-        self._memory.close_fds()
+        self.memory.close_fds()
         if self._freezer is not None:
             self._freezer.close()
         self._channel.close()

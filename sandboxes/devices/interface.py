@@ -13,7 +13,10 @@ One call goes like this; only `run` is timed:
 3. `run` thaws the runner, stamps, sends the token, waits for the answer, stamps, and freezes the runner at once.
    On CUDA the runner waits for the whole device, all streams, before it answers.
 4. `collect` brings the frame back into the segment (nothing to do on a CPU).
-5. The judge copies the frame out of the segment and checks that copy.
+5. The judge copies the frame out of the segment, wipes it there, and checks the copy.
+
+Runners that are open at once may share one segment's memory, so that none has the better pages: one of them runs at a
+time, and nothing of a call is left in it for the next. A runner that is opened when no other is finds zeros.
 
 `sandboxes.devices.scripted` implements this over a fake clock. Not guaranteed: that two runners never share a cache,
 that `device_s` is honest where the runner's process holds code of the candidate.

@@ -1,6 +1,11 @@
-"""Memory that the judge shares with one runner: sealed in size, and mapped by the runner where the judge says.
+"""Memory that the judge shares with runners: sealed in size, and mapped by each where the judge says.
 
 A runner that could shrink a segment would have the judge killed by its next look at it.
+
+Runners that live together share their data's memory, each at a place of its own. Where pages lie in the machine's
+memory decides how fast they are read: two processes of one kernel, each with pages of its own, differ by 5 % and more
+for as long as they live (docs/kernels.md has the figures). Only one of them runs at a time, and nothing of a call is
+left when the next one begins (`verifiers.kernels.parties`).
 """
 
 import fcntl
@@ -9,6 +14,7 @@ import os
 import secrets
 import struct
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from assay.sandboxes.devices.interface import Argument, Pointer
@@ -24,7 +30,7 @@ _ALIGN = 16
 
 
 class Segment:
-    """One anonymous file of a fixed size, in this process's memory too."""
+    """One anonymous file of a fixed size, in this process's memory too; all zeros at first. Raises OSError."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -37,6 +43,12 @@ class Segment:
             os.close(self.fd)
             raise
         self.view = memoryview(mapped)
+
+    def again(self) -> "Segment":
+        """Return the same memory with a descriptor of its own. Raises OSError."""
+        same = copy(self)
+        same.fd = os.dup(self.fd)
+        return same
 
     def close_fd(self) -> None:
         """Give up the descriptor; the memory is given back when nobody here looks at it any more. Idempotent."""
@@ -70,11 +82,12 @@ class Memory:
         self.data.close_fd()
 
 
-def open_memory(data_bytes: int) -> Memory:
-    """Return fresh segments for fresh secret places. Raises OSError."""
+def open_memory(data_bytes: int, beside: Segment | None = None) -> Memory:
+    """Return segments for fresh secret places; data in the memory of `beside`, if that is as large. Raises OSError."""
     arguments_at = _LOWEST + secrets.randbelow(_STEPS) * _STEP_BYTES
     data_at = arguments_at + _APART + secrets.randbelow(_STEPS) * _STEP_BYTES
-    return Memory(Segment(ARGUMENT_BYTES), Segment(data_bytes), arguments_at, data_at)
+    data = beside.again() if beside is not None and beside.size == data_bytes else Segment(data_bytes)
+    return Memory(Segment(ARGUMENT_BYTES), data, arguments_at, data_at)
 
 
 def pack_arguments(arguments: Sequence[Argument], *, arguments_at: int, data_at: int) -> bytes:

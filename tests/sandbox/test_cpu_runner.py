@@ -1,5 +1,6 @@
 """Runners of native kernels on the processor: what they do, how they fail, and that nothing is left of them."""
 
+import errno
 import os
 import signal
 import struct
@@ -140,6 +141,33 @@ def test_the_processor_keeps_the_contract_of_devices(bench: Bench, device: CpuDe
     assert examine(device, Kit(**kernels, broken=Artifact(Form.SHARED_OBJECT, b"nothing"))) == ()
 
 
+def test_runners_that_live_together_share_their_pages(start: Open) -> None:
+    """Otherwise where the pages lie would decide which is faster. Once all have ended the pages are fresh."""
+    first, second = started(start(DOUBLE)), started(start(DOUBLE))
+    np.frombuffer(first.segment, np.float32)[:4] = 3.0
+
+    assert isinstance(call(second), Reply)
+
+    assert list(np.frombuffer(first.segment, np.float32)[HALF // 4 :][:4]) == [6.0] * 4
+    first.close()
+    second.close()
+    assert not any(started(start(DOUBLE)).segment)
+
+
+@pytest.mark.parametrize("advice", ["MADV_REMOVE", "25"])
+def test_a_runner_cannot_take_pages_from_the_others(start: Open, advice: str) -> None:
+    """Freed or moved, they would have to be mapped again by the reference while it is timed."""
+    source = HEAD + (
+        "#include <errno.h>\n#include <sys/mman.h>\nvoid assay_call(void** x) "
+        f"{{ *(int*)x[1] = madvise((void*)((long)x[1] & ~4095L), 4096, {advice}) ? errno : 0; }}"
+    )
+    runner = started(start(source))
+
+    assert isinstance(call(runner), Reply)
+
+    assert np.frombuffer(runner.segment, np.int32)[HALF // 4] == errno.EPERM
+
+
 def test_nothing_happens_between_calls(start: Open, device: CpuDevice) -> None:
     """A timer of the kernel's own process does not fire while it is frozen."""
     runner = started(start(TICKING))
@@ -157,14 +185,17 @@ def test_nothing_happens_between_calls(start: Open, device: CpuDevice) -> None:
 
 
 def test_runners_stand_side_by_side(start: Open) -> None:
-    """Three at once, each with memory of its own."""
+    """Three at once, each asked in turn."""
     trio = [started(start(DOUBLE)) for _ in range(3)]
+    answers = []
 
     for number, runner in enumerate(trio):
-        np.frombuffer(runner.segment, np.float32)[0] = number
+        floats = np.frombuffer(runner.segment, np.float32)
+        floats[0] = number
         assert isinstance(call(runner, 1), Reply)
+        answers.append(float(floats[HALF // 4]))
 
-    assert [float(np.frombuffer(one.segment, np.float32)[HALF // 4]) for one in trio] == [0, 2, 4]
+    assert answers == [0, 2, 4]
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,13 @@ def test_terminal_injection_is_refused(machine: Machine) -> None:
     assert decide(machine, machine.ioctl, 1, 0x5413) == ALLOW
 
 
+@pytest.mark.parametrize("advice", [9, 25])
+def test_memory_of_others_is_neither_freed_nor_moved(machine: Machine, advice: int) -> None:
+    """MADV_REMOVE and MADV_COLLAPSE change pages that other processes map too; MADV_DONTNEED, only one's own."""
+    assert decide(machine, machine.madvise, 4096, 4096, advice) == ERRNO | 1
+    assert decide(machine, machine.madvise, 4096, 4096, 4) == ALLOW
+
+
 def test_foreign_architecture_kills(machine: Machine) -> None:
     """A call made through another ABI ends the process."""
     assert decide(machine, 1, arch=0x40000003) == KILL

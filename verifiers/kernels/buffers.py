@@ -116,6 +116,11 @@ def snapshot(frame: Frame, segment: memoryview) -> Bytes:
     return np.frombuffer(bytes(taken), dtype=np.uint8)
 
 
+def wipe(frame: Frame, segment: memoryview) -> None:
+    """Leave nothing of the frame in the segment, which other runners may see."""
+    np.frombuffer(segment, dtype=np.uint8)[frame.offset : frame.offset + frame.image.size] = 0
+
+
 def find_damage(frame: Frame, after: Bytes) -> Damage | None:
     """Return what changed that must not, in one copy of the frame; canaries before inputs."""
     changed = after != frame.image

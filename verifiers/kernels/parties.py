@@ -15,7 +15,7 @@ from assay.sandboxes.devices.interface import (
     RunnerLimits,
 )
 from assay.verifiers.kernels.abi import place
-from assay.verifiers.kernels.buffers import Frame, lay_out, segment_bytes, snapshot, write
+from assay.verifiers.kernels.buffers import Frame, lay_out, segment_bytes, snapshot, wipe, write
 from assay.verifiers.kernels.dtypes import Bytes
 from assay.verifiers.kernels.findings import Reason
 from assay.verifiers.kernels.problems import Problem, make_call
@@ -64,7 +64,10 @@ class Party:
         self._plan = plan
 
     def exchange(self, problem: Problem, rng: np.random.Generator) -> Answered | Failure:
-        """Have it solve a problem in a fresh frame; the runner is frozen, or gone, when this returns."""
+        """Have it solve a problem in a fresh frame; the runner is frozen, or gone, when this returns.
+
+        Nothing of an answered call is left in the segment: a runner of another kernel may see the same memory.
+        """
         runner = self._runner
         frame = lay_out(problem.placed, problem.values, len(runner.segment), rng)
         write(frame, runner.segment)
@@ -75,7 +78,11 @@ class Party:
         if isinstance(reply, Failure):
             return reply
         failure = runner.collect()
-        return Answered(reply, frame, snapshot(frame, runner.segment)) if failure is None else failure
+        if failure is not None:
+            return failure
+        answered = Answered(reply, frame, snapshot(frame, runner.segment))
+        wipe(frame, runner.segment)
+        return answered
 
     def close(self) -> None:
         """End its runner. Idempotent."""

@@ -33,6 +33,21 @@ def test_places_are_drawn_anew_and_do_not_meet() -> None:
     assert len({memory.data_at for memory in drawn}) > 1
 
 
+def test_data_beside_other_data_is_the_same_memory() -> None:
+    """At another place, with a descriptor of its own; data of another size is memory of its own."""
+    first = open_memory(8192)
+    second, third = open_memory(8192, first.data), open_memory(4096, first.data)
+
+    first.data.view[100] = 7
+    first.close_fds()
+
+    assert (second.data.view[100], third.data.view[100]) == (7, 0)
+    assert os.fstat(second.data.fd).st_size == 8192
+    assert second.data_at != first.data_at or second.arguments_at != first.arguments_at
+    second.close_fds()
+    third.close_fds()
+
+
 def test_buffers_are_addresses_and_scalars_are_pointed_at() -> None:
     """In order; scalars lie behind the list, aligned."""
     arguments = [Pointer(256), Scalar(struct.pack("<d", 0.5)), Scalar(b"\x07\0\0\0"), Pointer(0)]
