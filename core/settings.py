@@ -74,6 +74,15 @@ class Settings(BaseModel):
     cuda_root: Path | None = Field(
         None, description=f"Folder of the CUDA toolkit that compiles kernels; unset means `{_USUAL_CUDA_ROOT}`."
     )
+    cuda_device: str = Field(
+        "0",
+        pattern=r"^([0-9]{1,3}|(GPU|MIG)-[0-9A-Za-z/-]{1,80})$",
+        description="The CUDA device that kernels are timed on, by number or UUID (`GPU-…`, `MIG-…`).",
+    )
+    cuda_lock_mhz: int | None = Field(
+        None, ge=100, le=10_000, description="Where its clock is locked while kernels are timed; unset leaves it alone."
+    )
+    cuda_require_lock: bool = Field(False, description="Refuse to time on it where its clock cannot be locked.")
     timing_cores: tuple[int, ...] = Field(
         (),
         description="Cores that kernels are timed on and nothing else is run on (comma-separated); unset means all.",

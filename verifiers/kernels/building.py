@@ -13,6 +13,7 @@ from assay.verifiers.kernels.answers import Offered
 from assay.verifiers.kernels.compile import CompileLimits, Compiler, Job
 from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
 from assay.verifiers.kernels.device_launches import fit, launch_of, read_program, triton_request
+from assay.verifiers.kernels.devices import device_arch
 from assay.verifiers.kernels.gate import GateRefused
 from assay.verifiers.kernels.native_gate import NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
@@ -24,7 +25,7 @@ from assay.verifiers.kernels.toolchain import NATIVE
 CPU_S_PER_WALL_S = 2.0
 """Processor seconds of a compiler, which starts several programs, by its wall seconds."""
 USUAL_GPU = "sm_90"
-"""What CUDA is compiled for unless the task says otherwise."""
+"""What CUDA is compiled for where neither the task nor a device here says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _reference_of(task: KernelTask) -> Offered:
 
 
 def _arch(task: KernelTask) -> str:
-    return task.arch or (NATIVE if task.language is Language.C else USUAL_GPU)
+    return task.arch or (NATIVE if task.language is Language.C else device_arch() or USUAL_GPU)
 
 
 def _job(task: KernelTask, offered: Offered) -> Job:

@@ -22,7 +22,7 @@ from assay.levels import Level
 from assay.sandboxes.backends import open_pool
 from assay.sandboxes.devices.interface import Artifact, Device, Form
 from assay.settings import Settings, load_settings, override
-from assay.verifiers.kernels.devices import open_device
+from assay.verifiers.kernels.devices import open_cuda, open_processor
 from assay.verifiers.kernels.findings import Finding, Measured, Reason, Refused
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.lint import lint
@@ -104,6 +104,8 @@ def _answer(task: KernelTask, question: Mapping[str, Any], probes_first: bool) -
                 fault = probe(device, kernel, task.backend)
                 answer = [INFRA_FAULT, f"{fault}; before, it said: {answer[:2]}"] if fault else answer
             return [fault if probes_first or is_suspect else None, answer]
+    except Inconclusive as busy:
+        return [None, [INCONCLUSIVE, str(busy)]]
     except InfraFault as fault:
         return [None, [INFRA_FAULT, f"{type(fault).__name__}: {fault}"]]
 
@@ -156,11 +158,15 @@ def unpack_kernel(packed: list[Any]) -> Kernel:
 
 @contextmanager
 def _device(backend: Backend, question: Mapping[str, Any]) -> Iterator[Device]:
+    if backend is Backend.CUDA:  # of its candidates no host code is run: no jails, and no cores of their own
+        with open_cuda() as device:
+            yield device
+        return
     if question["cores"]:
         _settle_on(question["cores"])
     pool = open_pool(_settings(Level(question["level"])))
     try:
-        with pool.slot() as slot, open_device(backend, slot) as device:
+        with pool.slot() as slot, open_processor(slot) as device:
             yield device
     finally:
         pool.close()

@@ -34,7 +34,7 @@ def measure(trial: Trial, device: Device) -> Finding:
             shapes = time_shapes(session)
         except Refusal as refusal:
             return refusal.refused
-        flags = tuple(dict.fromkeys(session.flags))
+        flags = tuple(dict.fromkeys((*session.flags, *device.settle().labels)))
         return Measured(shapes, session.max_abs_diff, session.checked, session.reference_diffs, flags)
 
 

@@ -101,7 +101,7 @@ class KernelTask(RuleTask):
     """Launches of completions that bring no plan (`device_only`); default: one thread for each element of the output
     (`triton`: one program for each `BLOCK` of them)."""
     arch: str | None = Field(None, max_length=32)
-    """What is compiled for; default: this machine's own processor, or `sm_90`."""
+    """What is compiled for; default: this machine's own processor, or its CUDA device, or `sm_90`."""
     work: Work = Work()
     """The least that it takes."""
     policy: Policy = Policy()
