@@ -12,6 +12,7 @@ from assay.errors import AssayError
 from assay.levels import Level
 from assay.sandboxes.backends import examine, slot_count
 from assay.sandboxes.conformance import Checked
+from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.enforcement import describe
 from assay.sandboxes.probe import Finding, probe
 from assay.sandboxes.warm import ENVIRONMENT
@@ -24,6 +25,7 @@ from assay.verifiers.requirements import missing_modules
 _ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifiers; and how to get what is missing.
 Exit status 3 if attempts cannot be isolated here."""
 
+_LEAST_DRIVER = 580  # of CUDA 13
 _ENGINE_MODULES = ("fastapi", "uvicorn", "redis", "rq", "pytest")
 _NUMERIC_MODULES = ("numpy", "scipy", "pandas", "sympy", "networkx", "sklearn")
 _MARKS = {True: "ok      ", False: "MISSING ", None: "absent  "}
@@ -56,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             *_engine(settings),
             *_modules(),
             *_compilers(settings),
+            cuda_finding(settings),
             _solvers(),
             _models(settings),
             *_verifiers(),
@@ -155,6 +158,27 @@ def _compilers(settings: Settings) -> Iterable[Finding]:
         nvcc or "kernels in CUDA cannot be compiled",
         "install the CUDA toolkit, and name its folder in ASSAY_CUDA_ROOT if it is not /usr/local/cuda",
     )
+
+
+def cuda_finding(settings: Settings) -> Finding:
+    """Look for the device that kernels in CUDA are timed on. No context is made."""
+    name, fix = "cuda device", "install NVIDIA's driver (580 or newer), and pip install 'assay[cuda]'"
+    try:
+        telemetry = Nvml(settings.cuda_device)
+        board, others = telemetry.board, telemetry.processes()
+        telemetry.close()
+    except AssayError as error:
+        return Finding(name, None, str(error), fix)
+    kind = "instance of MIG: its clocks are shared" if board.is_instance else "whole device"
+    about = f"{board.name} {board.uuid}, sm_{board.capability[0]}{board.capability[1]}, driver {board.driver}, {kind}"
+    if missing_modules(("cupy_backends",)):
+        return Finding(name, None, f"{about}; without cupy", fix)
+    if not board.driver.partition(".")[0].isdecimal() or int(board.driver.partition(".")[0]) < _LEAST_DRIVER:
+        return Finding(name, None, f"{about}; too old for CUDA 13", fix)
+    if others:
+        told = f"{about}; {len(others)} other processes compute on it: nothing is timed meanwhile"
+        return Finding(name, None, told, "end them, or name another device in ASSAY_CUDA_DEVICE")
+    return Finding(name, True, about)
 
 
 def _solvers() -> Finding:

@@ -1,5 +1,6 @@
 """NVML by ctypes, over a library that answers as the driver's does."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -115,6 +116,37 @@ def test_a_device_that_is_lost_or_not_there_is_our_fault(
 ) -> None:
     """The message names the call and its status."""
     assert ask("nvml.read()", device, **environment) == f"InfraFault: {words}"
+
+
+DOCTOR = """
+from assay.cli.doctor import cuda_finding
+from assay.settings import Settings
+found = cuda_finding(Settings())
+print(found.ok, found.detail)
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_ok", "words"),
+    [
+        ({"PYTHONPATH": str(FAKE)}, True, "Fake H100 GPU-1, sm_90, driver 580.65, whole device"),
+        ({}, None, "without cupy"),
+        ({"PYTHONPATH": str(FAKE), "FAKE_NVML_DRIVER": "570.1"}, None, "too old for CUDA 13"),
+        ({"PYTHONPATH": str(FAKE), "FAKE_NVML_PROCESSES": "3"}, None, "3 other processes compute on it"),
+        ({"FAKE_NVML_INIT": "9"}, None, "no CUDA device: nvmlInit_v2"),
+    ],
+)
+def test_doctor_says_what_there_is(library: Path, environment: dict[str, str], is_ok: bool | None, words: str) -> None:
+    """The device with its driver, or what is missing."""
+    if importlib.util.find_spec("cupy_backends") is not None and words == "without cupy":
+        pytest.skip("cupy is installed")
+    variables = {**os.environ, **environment, "LD_LIBRARY_PATH": str(library)}
+
+    done = subprocess.run([sys.executable, "-c", DOCTOR], env=variables, capture_output=True, text=True, check=True)
+
+    told = done.stdout
+    assert told.startswith(f"{is_ok} ")
+    assert words in told
 
 
 JUDGED = """

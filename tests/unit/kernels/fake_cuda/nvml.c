@@ -25,7 +25,7 @@ int nvmlDeviceGetUUID(void *at, char *text, unsigned size) {
     return tell(text, size, at == &device && is_set("FAKE_NVML_MIG") ? "MIG-1" : "GPU-1");
 }
 int nvmlDeviceGetName(void *at, char *text, unsigned size) { (void)at; return tell(text, size, "Fake H100"); }
-int nvmlSystemGetDriverVersion(char *text, unsigned size) { return tell(text, size, "580.65"); }
+int nvmlSystemGetDriverVersion(char *text, unsigned size) { return tell(text, size, is_set("FAKE_NVML_DRIVER") ? getenv("FAKE_NVML_DRIVER") : "580.65"); }
 int nvmlDeviceGetCudaComputeCapability(void *at, int *major, int *minor) { (void)at; *major = 9; *minor = 0; return 0; }
 int nvmlDeviceGetMaxClockInfo(void *at, unsigned kind, unsigned *mhz) { (void)at; *mhz = kind == 1 ? 1980 : 2619; return 0; }
 int nvmlDeviceGetClockInfo(void *at, unsigned kind, unsigned *mhz) {
