@@ -53,7 +53,7 @@ def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Sh
             if opened.is_passed:
                 usual_s = float(np.median(np.concatenate([ours, theirs])))
                 return Quiet(index, shape, clock, usual_s, replies[0] + replies[1])
-            found = found or opened
+            found = opened if found is None or opened.half_width < found.half_width else found
     raise Inconclusive(f"the device is not quiet at {shape.axes}: {found}, limit {facts.noise_limit:.1%}")
 
 
@@ -81,19 +81,24 @@ def _time_pairs(session: Session, pair: tuple[Party, Party], at: Where, replies:
         session.check_time()
 
 
-def refuse_contention(session: Session, pair: tuple[Party, Party], quiet: Quiet, beside_s: float) -> None:
-    """Raise Inconclusive if the reference is quicker without the candidate than it was beside it (`beside_s`).
+def refuse_contention(session: Session, quiet: Quiet, beside: Sequence[Reply]) -> None:
+    """Raise Inconclusive if the reference is quicker without the candidate than it was beside it.
 
-    It is timed again now that the candidate has gone: a machine that became slower by itself is slow still, and pairs
-    within rounds have met that.
+    Only where the processor's clocks do not tell what a candidate does between its calls: what they tell is sure, and
+    when a machine is busy is not. The reference is timed again now that the candidate has gone: a machine that became
+    slower by itself is slow still, and pairs within rounds have met that.
     """
-    limit = session.device.facts.drift_limit
-    if beside_s <= quiet.reference_s * (1 + limit):
+    facts = session.device.facts
+    if quiet.clock is not Clock.DEVICE and all(reply.idle_cpu_s is not None for reply in beside):
+        return
+    beside_s = float(np.median(clocked(beside, quiet.clock)))
+    if beside_s <= quiet.reference_s * (1 + facts.drift_limit):
         return
     replies: Replies = ([], [])
     where = Where(Phase.AFTERWARDS, quiet.shape.axes, quiet.index)
-    _time_pairs(session, pair, where, replies, session.task.timing.gate_pairs)
+    with session.references() as pair:
+        _time_pairs(session, pair, where, replies, session.task.timing.gate_pairs)
     again_s = float(np.median(clocked(replies[0] + replies[1], quiet.clock)))
     drift = beside_s / max(again_s, quiet.reference_s) - 1
-    if drift > limit:
+    if drift > facts.drift_limit:
         raise Inconclusive(f"contention: the reference takes {drift:.1%} longer beside the candidate than alone")

@@ -26,12 +26,15 @@ class RoundLog:
     """Every reply of the rounds at one shape, in order."""
 
     orders: list[Order] = field(default_factory=list)
+    generations: list[int] = field(default_factory=list)
+    """Which processes ran each round."""
     replies: dict[Slot, list[Reply]] = field(default_factory=lambda: {slot: [] for slot in Slot})
     diffs: list[float] = field(default_factory=list)
     """The candidate's largest difference from the oracle, by round."""
 
-    def add(self, order: Order, replies: dict[Slot, Reply], diff: float) -> None:
+    def add(self, generation: int, order: Order, replies: dict[Slot, Reply], diff: float) -> None:
         """Take in a round."""
+        self.generations.append(generation)
         self.orders.append(order)
         for slot, reply in replies.items():
             self.replies[slot].append(reply)
@@ -41,7 +44,10 @@ class RoundLog:
         """Return the rounds by one clock, seconds."""
         columns = {slot: clocked(self.replies[slot], clock) for slot in Slot}
         places = np.array([[order.index(slot) for slot in Slot] for order in self.orders], dtype=np.int64)
-        return Times(columns[Slot.REFERENCE], columns[Slot.CANDIDATE], columns[Slot.TWIN], places.reshape(-1, 3))
+        generations = np.array(self.generations, dtype=np.int64)
+        return Times(
+            columns[Slot.REFERENCE], columns[Slot.CANDIDATE], columns[Slot.TWIN], places.reshape(-1, 3), generations
+        )
 
     @property
     def timed_s(self) -> float:

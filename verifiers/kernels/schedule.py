@@ -1,11 +1,13 @@
 """When what is called: secret balanced orders, rounds by the reference's time, and looks that may stop early.
 
-Stopping rule. The number of rounds at every look is fixed before the rounds begin, from the reference's times in the
-warm-up alone: a candidate cannot choose it. At look k the median's exact interval is taken at level
-alpha / (k (k + 1)). These levels sum to alpha over any number of looks, so by the union bound all intervals hold
-together with probability 1 - alpha, whenever one stops: alpha spending (Lan and DeMets, Biometrika 70, 1983) over
-distribution-free intervals. It takes rounds to be independent draws; drift is met by pairing within rounds and by the
-noise floor.
+Rounds come in *generations*: as many rounds of fresh processes each, whole blocks. How many, and after which of them is
+looked, is fixed before the rounds begin, from the reference's times in the warm-up alone: a candidate cannot choose it.
+
+Stopping rule. At look k the median's exact interval, and the noise floor, are taken at level alpha / (k (k + 1)). These
+levels sum to alpha over any number of looks, so by the union bound all of them hold together with probability
+1 - alpha, whenever one stops: alpha spending (Lan and DeMets, Biometrika 70, 1983) over distribution-free intervals.
+They take rounds of a generation to be independent draws; drift is met by pairing within rounds, and what processes
+differ by, by the noise floor.
 """
 
 import itertools
@@ -17,7 +19,8 @@ from enum import IntEnum
 import numpy as np
 
 from assay.verifiers.kernels.dtypes import Floats
-from assay.verifiers.kernels.speed import Interval, bootstrap_interval, log_ratios
+from assay.verifiers.kernels.speed import COARSE, Interval, bootstrap_interval, log_ratios
+from assay.verifiers.kernels.time_budget import Timing
 
 
 class Slot(IntEnum):
@@ -35,8 +38,10 @@ BLOCK = len(ORDERS)
 """Rounds in which every order occurs once."""
 ALPHA = 0.05
 """The probability, over all looks together, that an interval misses."""
-COARSE = 0.1
-"""Half-width, in log ratio, at which a difference that is beyond doubt needs no more time."""
+MOST_GENERATIONS = 16
+"""Starting processes takes time too: longer rounds of timing have longer generations."""
+LEAST_ROUNDS = 2 * BLOCK
+"""Of a generation."""
 
 
 def orders(rng: np.random.Generator) -> Iterator[Order]:
@@ -51,28 +56,46 @@ def spent(look: int) -> float:
     return ALPHA / (look * (look + 1))
 
 
-def rounds_for(seconds: float, reference_s: float, least: int, most: int) -> int:
-    """Return whole blocks of rounds in which the reference's two calls alone take `seconds`, within the bounds."""
-    wanted = least if reference_s <= 0 else max(least, min(most, math.ceil(seconds / (2 * reference_s))))
-    return max(1, -(-wanted // BLOCK)) * BLOCK
+@dataclass(frozen=True)
+class Stages:
+    """How many rounds a generation has, and after how many generations to look; the last look is at all of them."""
+
+    rounds: int
+    looks: tuple[int, ...]
 
 
-def looks(first: int, last: int) -> tuple[int, ...]:
-    """Return the numbers of rounds after which to look: `first`, doubled until `last`."""
-    found = []
-    while first < last:
-        found.append(first)
-        first *= 2
-    return (*found, last)
+def stages(timing: Timing, round_s: float) -> Stages:
+    """Return the stages of a shape whose rounds take so long by the reference alone, with all that is around its calls.
+
+    Looks are after 1, 2, 4, ... generations and after all; after all only, where the timing is never to end early.
+    """
+    whole = rounds_for(timing.time_s, round_s, timing.min_rounds, timing.max_rounds)
+    rounds = max(LEAST_ROUNDS, _blocks(whole / MOST_GENERATIONS))
+    if timing.first_look_s is not None:
+        rounds = max(rounds, rounds_for(timing.first_look_s, round_s, 1, whole))
+    rounds = min(rounds, whole)
+    generations = -(-whole // rounds)
+    early = timing.first_look_s is not None
+    looks = [2**power for power in range(generations.bit_length()) if early and 2**power < generations]
+    return Stages(rounds, (*looks, generations))
 
 
-def is_decided(interval: Interval, floor: float, precision: float) -> bool:
-    """Say whether more rounds would not be worth their time.
+def rounds_for(seconds: float, round_s: float, least: int, most: int) -> int:
+    """Return whole blocks of rounds that take `seconds`, within the bounds."""
+    return _blocks(least if round_s <= 0 else max(least, min(most, seconds / round_s)))
 
-    The interval is as narrow as asked for, or wholly beyond the noise floor and not wide.
+
+def _blocks(rounds: float) -> int:
+    return max(1, math.ceil(rounds / BLOCK)) * BLOCK
+
+
+def is_decided(interval: Interval, noise: float, least: float, precision: float) -> bool:
+    """Say whether more rounds would not be worth their time; `noise` is the noise floor, `least` what can be resolved.
+
+    The interval is as narrow as asked for where noise hides nothing, or wholly beyond both and not wide.
     """
     half = interval.half_width
-    return half <= precision or (half <= COARSE and interval.excludes(floor))
+    return (half <= precision and noise <= least) or (half <= COARSE and interval.excludes(max(noise, least)))
 
 
 @dataclass(frozen=True)

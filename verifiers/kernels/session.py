@@ -1,7 +1,7 @@
 """One session's parties and secrets: how the judge asks a kernel, and what becomes of a candidate that is not right."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,6 +95,26 @@ class Session:
             raise TaskFault(f"the reference cannot be started: {say(party)}")
         self.stack.callback(party.close)
         return party
+
+    @contextmanager
+    def references(self) -> Iterator[tuple[Party, Party]]:
+        """Hold two fresh runners of the reference. Raises TaskFault."""
+        pair = tuple(self.open(self.trial.reference, is_candidate=False) for _ in range(2))
+        try:
+            yield pair[0], pair[1]
+        finally:
+            for party in pair:
+                party.close()
+
+    @contextmanager
+    def trio(self) -> Iterator[tuple[Party, Party, Party]]:
+        """Hold fresh runners: the reference, the candidate, and the reference's twin. Raises Refusal and TaskFault."""
+        with self.references() as (reference, twin):
+            candidate = self.open(self.trial.candidate, is_candidate=True)
+            try:
+                yield reference, candidate, twin
+            finally:
+                candidate.close()
 
     def ask_reference(self, party: Party, problem: Problem, where: Where, label: str) -> Answered:
         """Have the reference solve a problem. Raises TaskFault if it fails."""

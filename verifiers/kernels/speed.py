@@ -2,6 +2,9 @@
 
 The headline is the exponential of the median log ratio of the rounds. The mean of ratios, which CUDA-L2 reports, is
 biased: for two equal kernels under log-normal noise of deviation s it tends to exp(s^2), not 1.
+
+Calls of one process have more in common than calls of two. So rounds come in generations, each of fresh processes, and
+what generations of the reference and its twin differ by is what any two kernels may differ by for no reason: the floor.
 """
 
 import math
@@ -17,7 +20,12 @@ RESAMPLES = 1000
 CONFIDENCE = 0.95
 """Of every interval."""
 
+COARSE = 0.1
+"""Half-width, in log ratio, at which a difference that is beyond doubt needs no more time; and the largest noise floor
+with which anything is told."""
+
 _DRAWS_AT_ONCE = 2_000_000
+_LARGEST_QUANTILE = 1e9
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,8 @@ class Times:
     """The reference once more, in a runner of its own: what differs from the reference is noise."""
     positions: NDArray[np.int64]
     """The place (0, 1, 2) of reference, candidate and twin in each round: rounds by three."""
+    generations: NDArray[np.int64]
+    """Which processes ran each round: equal numbers, the same three."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +64,12 @@ class Speed:
     """What the rounds at one shape say about the candidate."""
 
     rounds: int
+    generations: int
+    """How many times fresh processes ran them."""
     speedup: float
     """exp(median log(reference / candidate)): above 1 the candidate is faster."""
     low: float
-    """Lower end of the percentile bootstrap interval of the speed-up."""
+    """Lower end of the percentile bootstrap interval of the speed-up: over generations, and rounds within them."""
     high: float
     """Upper end of it."""
     safe_low: float
@@ -65,12 +77,13 @@ class Speed:
     safe_high: float
     """Upper end of it."""
     noise_floor: float
-    """Half-width, in log ratio, of the bootstrap interval of reference against twin in the same rounds."""
+    """By how much, in log ratio, the reference may differ from itself (`noise_floor`)."""
     twin_bias: float
     """Median log ratio of reference and twin: 0 on a quiet device."""
+    is_quiet: bool
+    """Whether the noise floor is within `COARSE`: the candidate's times have no part in it."""
     is_significant: bool
-    """Whether both intervals exclude 1 by more than noise floor and twin bias together, and by what the gate lets pass:
-    two runners of one kernel may differ by as much for good, by where their memory lies."""
+    """Whether both intervals exclude 1 by more than the noise floor, and by more than the device can resolve."""
     position_effects: tuple[float, float, float]
     """How much longer a call takes in each place of a round than in the first; 0 for the first."""
     cuda_l2_eq2: float
@@ -95,18 +108,66 @@ def log_ratios(reference: Floats, candidate: Floats) -> Floats:
     return np.log(reference) - np.log(candidate)
 
 
-def bootstrap_interval(values: Floats, rng: np.random.Generator, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return the percentile bootstrap interval of the median (Efron, 1979), reproducible for a seeded `rng`."""
-    size = values.size
-    if size < 2:
+def bootstrap_interval(
+    values: Floats, rng: np.random.Generator, generations: NDArray[np.int64] | None = None
+) -> Interval:
+    """Return the percentile bootstrap interval of the median (Efron, 1979), reproducible for a seeded `rng`.
+
+    With `generations`, those are drawn first and then as many values within each (Davison and Hinkley, 1997, 3.8).
+    """
+    if values.size < 2:
         return Interval(-math.inf, math.inf)
-    medians, step = [], max(1, _DRAWS_AT_ONCE // size)
-    for start in range(0, RESAMPLES, step):
-        picks = rng.integers(0, size, (min(step, RESAMPLES - start), size), dtype=np.int32)
-        medians.append(np.median(values[picks], axis=1))
-    tail = (1 - confidence) / 2
+    groups = np.zeros(values.size, np.int64) if generations is None else generations
+    order = np.argsort(groups, kind="stable")
+    _, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
+    ordered, count = values[order], starts.size
+    each = max(1, values.size // count)
+    medians, step = [], max(1, _DRAWS_AT_ONCE // values.size)
+    for first in range(0, RESAMPLES, step):
+        drawn = min(step, RESAMPLES - first)
+        picked = rng.integers(0, count, (drawn, count, 1))
+        places = starts[picked] + (rng.random((drawn, count, each)) * sizes[picked]).astype(np.int64)
+        medians.append(np.median(ordered[places].reshape(drawn, -1), axis=1))
+    tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(np.concatenate(medians), [tail, 1 - tail])
     return Interval(float(low), float(high))
+
+
+def noise_floor(twins: Floats, generations: NDArray[np.int64], alpha: float) -> float:
+    """Return what the mean of as many generations' differences stays within but with probability `alpha`.
+
+    `twins` are log ratios of the reference and its twin. They are 0 but for noise and for what processes differ by, so
+    the root mean square of their medians by generation is the deviation of one generation, known as well as its number
+    of degrees of freedom says: Student's t, whose mean is not estimated. One generation tells little, and costs much.
+    """
+    medians = np.array([np.median(twins[generations == one]) for one in np.unique(generations)])
+    spread = float(np.sqrt(np.mean(medians**2)))
+    return student_quantile(1 - alpha, medians.size) * spread / math.sqrt(medians.size)
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """Return t for which Student's t with so many degrees of freedom is within plus or minus t with `probability`."""
+    low, high = 0.0, _LARGEST_QUANTILE
+    for _ in range(200):
+        middle = (low + high) / 2
+        if _within(middle, degrees) < probability:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _within(bound: float, degrees: int) -> float:
+    """Return P(|t| <= bound) for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    angle = math.atan(bound / math.sqrt(degrees))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    is_odd = degrees % 2 == 1
+    term = cosine if is_odd else 1.0
+    total = 0.0
+    for step in range(degrees // 2):
+        total += term
+        term *= cosine**2 * ((2 * step + 2) / (2 * step + 3) if is_odd else (2 * step + 1) / (2 * step + 2))
+    return 2 / math.pi * (angle + sine * total) if is_odd else sine * total
 
 
 def exact_interval(values: Floats, alpha: float) -> Interval:
@@ -166,22 +227,24 @@ def ratio_of_mean_times(reference: Floats, candidate: Floats) -> float:
 def summarise(times: Times, rng: np.random.Generator, *, alpha: float, least: float = 0.0) -> Speed:
     """Return what the rounds say. `alpha` is what the looks so far leave to this one; see `schedule.spent`.
 
-    `least` is the log ratio by which runners of one kernel may differ.
+    `least` is the log ratio that the device can resolve: what its gate lets pass.
     """
     ratios = log_ratios(times.reference, times.candidate)
     twins = log_ratios(times.reference, times.twin)
-    boot, safe = bootstrap_interval(ratios, rng), exact_interval(ratios, alpha)
-    floor, bias = bootstrap_interval(twins, rng).half_width, float(np.median(twins))
-    margin = max(least, floor + abs(bias))
+    boot, safe = bootstrap_interval(ratios, rng, times.generations), exact_interval(ratios, alpha)
+    floor = noise_floor(twins, times.generations, alpha)
+    margin = max(least, floor)
     return Speed(
         rounds=ratios.size,
+        generations=np.unique(times.generations).size,
         speedup=math.exp(float(np.median(ratios))),
         low=_exp(boot.low),
         high=_exp(boot.high),
         safe_low=_exp(safe.low),
         safe_high=_exp(safe.high),
         noise_floor=floor,
-        twin_bias=bias,
+        twin_bias=float(np.median(twins)),
+        is_quiet=floor <= COARSE,
         is_significant=boot.excludes(margin) and safe.excludes(margin),
         position_effects=position_effects(times),
         cuda_l2_eq2=mean_of_ratios(times.reference, times.candidate),

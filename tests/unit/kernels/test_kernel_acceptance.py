@@ -278,7 +278,7 @@ def test_17_one_element_corrupted_after_a_while_is_rejected() -> None:
 
     def late_corruption(call: Invocation) -> None:
         multiply(call)
-        if call.number == 60:
+        if call.number == 40:
             operands(call)[2][0, 0] += 1.0
 
     finding = run(script(late_corruption))

@@ -20,7 +20,8 @@ from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.rules.rule import conclude
 
 SPEED = Speed(
-    60, 2.0, 1.9, 2.1, 1.8, 2.2, 0.01, 0.0, True, (0.0, 0.0, 0.0), 1.25, 1.1, 1.0, reference_s=2e-3, candidate_s=1e-3
+    60, 2, 2.0, 1.9, 2.1, 1.8, 2.2, 0.01, 0.0, is_quiet=True, is_significant=True, position_effects=(0.0, 0.0, 0.0),
+    cuda_l2_eq2=1.25, cuda_l2_code=1.1, ratio_of_mean_times=1.0, reference_s=2e-3, candidate_s=1e-3,
 )  # fmt: skip
 
 
@@ -191,7 +192,7 @@ def test_timing_profiles_preset_the_times() -> None:
     paper = gemm_task(timing={"profile": "paper", "time_s": 40}, limits={"attempt_wall_s": 100}).timing
 
     assert (paper.warm_up_s, paper.time_s, paper.first_look_s) == (10.0, 40.0, None)
-    assert gemm_task(timing={}).timing.time_s == 2.0
+    assert gemm_task(timing={}).timing.time_s == 8.0
 
 
 @pytest.mark.parametrize(

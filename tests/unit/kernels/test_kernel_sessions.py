@@ -67,8 +67,70 @@ def test_the_timed_runner_is_a_fresh_one() -> None:
 
     run(script(), on=on)
 
-    assert on.opened == [b"reference", b"candidate", b"reference", b"reference", b"candidate"]
+    checks, gate, generation = [b"reference", b"candidate"], [b"reference"] * 2, [b"reference"] * 2 + [b"candidate"]
+    assert on.opened == checks + gate + generation
     assert on.running == []
+
+
+def test_every_generation_of_rounds_has_fresh_runners() -> None:
+    """What processes differ by is part of the noise; nothing that one of them kept is there for the next."""
+    timing = {"warm_up_s": 0.01, "time_s": 0.6, "first_look_s": None}
+    on = device(script())
+
+    found = speed(run(script(), gemm_task(timing=timing), on))
+
+    assert (found.generations, found.rounds) == (12, 12 * 18)
+    assert on.opened[4:] == [b"reference", b"reference", b"candidate"] * 12
+
+
+def differing(spread: float, seed: int) -> Callable[[Invocation], float]:
+    """A millisecond, but for a factor of each process for as long as it lives."""
+    rng = np.random.default_rng(seed)
+    known: dict[int, tuple[Any, float]] = {}
+
+    def seconds(call: Invocation) -> float:
+        memory = call.segment.obj
+        return known.setdefault(id(memory), (memory, 1e-3 * float(np.exp(rng.normal(0.0, spread)))))[1]
+
+    return seconds
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.1])
+def test_processes_of_one_kernel_that_differ_are_no_difference(spread: float) -> None:
+    """Calls of the same processes agree on a speed-up that is none: never significant, or inconclusive."""
+    task = gemm_task(checks=["normal"], hidden_shapes=[], timing={"warm_up_s": 0.01, "time_s": 0.6})
+    told = []
+
+    for seed in range(6):
+        kernel = script(seconds=differing(spread, seed))
+        try:
+            found = speed(run(kernel, task, device(kernel, kernel, facts=facts(noise_limit=0.5))))
+        except Inconclusive:
+            continue
+        told.append(found.is_significant)
+
+    assert not any(told)
+
+
+def test_whether_a_session_is_inconclusive_is_not_up_to_the_candidate() -> None:
+    """A machine that becomes busy once the gate was passed: the same sessions for every speed."""
+    task = gemm_task(checks=["normal"], hidden_shapes=[], timing={"warm_up_s": 0, "time_s": 0.2})
+
+    def is_inconclusive(seconds: float, seed: int) -> bool:
+        candidate = script(seconds=seconds)
+        on = device(candidate)
+        busy = lognormal(0.1, seed)
+        on.noise = lambda: busy() if on.settled > 30 else 1.0
+        try:
+            run(candidate, task, on)
+        except Inconclusive:
+            return True
+        return False
+
+    found = {seconds: [is_inconclusive(seconds, seed) for seed in range(8)] for seconds in (1e-3, 0.5e-3, 2e-3)}
+
+    assert found[1e-3] == found[0.5e-3] == found[2e-3]
+    assert len(set(found[1e-3])) == 2
 
 
 @pytest.mark.parametrize("ends", [FailureKind.DIED, None])
@@ -108,12 +170,12 @@ def test_an_obvious_difference_is_decided_at_the_first_look() -> None:
 
     assert (found.looks, found.is_decided) == (1, True)
     assert found.speed is not None
-    assert found.speed.rounds == 54
+    assert found.speed.rounds == 36
 
 
 def test_an_undecided_difference_is_looked_at_again_until_the_time_is_up() -> None:
-    """Twice the rounds at every look, and never the candidate's choice how many."""
-    task = gemm_task(checks=["normal"], timing={"warm_up_s": 0.01, "time_s": 0.4, "first_look_s": 0.05})
+    """Twice the generations at every look, and never the candidate's choice how many."""
+    task = gemm_task(checks=["normal"], timing={"warm_up_s": 0.01, "time_s": 0.8, "first_look_s": 0.1})
     near = script(seconds=0.98e-3)
 
     found = times(run(near, task, device(near, noise=lognormal(0.15), facts=facts(noise_limit=0.5, drift_limit=0.5))))
@@ -174,7 +236,7 @@ def test_throttled_rounds_do_not_count() -> None:
 
     assert found.throttled > 10
     assert found.speed is not None
-    assert found.speed.rounds == 54
+    assert found.speed.rounds == 36
 
 
 def test_gaps_of_server_mode_are_outside_the_times() -> None:

@@ -15,10 +15,10 @@ from assay.verifiers.kernels.schedule import (
     gap_s,
     gate,
     is_decided,
-    looks,
     orders,
     rounds_for,
     spent,
+    stages,
 )
 from assay.verifiers.kernels.speed import (
     Interval,
@@ -28,10 +28,13 @@ from assay.verifiers.kernels.speed import (
     exact_interval,
     log_ratios,
     mean_of_ratios,
+    noise_floor,
     ratio_of_mean_throughputs,
     ratio_of_mean_times,
+    student_quantile,
     summarise,
 )
+from assay.verifiers.kernels.time_budget import Timing
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -44,7 +47,8 @@ def summary(speedup: float, sigma: float, rounds: int, seed: int = 0) -> Speed:
     logs = rng(seed).normal(0.0, sigma, (3, rounds))
     order = np.array([[one.index(slot) for slot in Slot] for one in islice(orders(rng(seed)), rounds)])
     reference, candidate, twin = np.exp(logs)
-    return summarise(Times(reference, candidate / speedup, twin, order), rng(seed), alpha=spent(1))
+    generations = np.arange(rounds) * 8 // rounds
+    return summarise(Times(reference, candidate / speedup, twin, order, generations), rng(seed), alpha=spent(1))
 
 
 def test_published_averages_by_hand() -> None:
@@ -98,7 +102,7 @@ def test_repeated_looks_rarely_call_equal_kernels_different() -> None:
     sessions, found = 400, 0
     for seed in range(sessions):
         ratios = rng(seed).standard_t(3, 1920)
-        intervals = [exact_interval(ratios[:count], spent(look)) for look, count in enumerate(looks(30, 1920), 1)]
+        intervals = [exact_interval(ratios[: 30 * 2**look], spent(look + 1)) for look in range(7)]
         found += any(interval.excludes(0.0) for interval in intervals)
 
     assert found / sessions <= ALPHA
@@ -110,20 +114,74 @@ def test_all_looks_together_spend_no_more_than_alpha() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "floor", "decided"),
+    ("low", "high", "noise", "decided"),
     [
         (-0.01, 0.01, 0.01, True),
+        (-0.01, 0.01, 0.05, False),
         (-0.05, 0.05, 0.01, False),
         (0.2, 0.3, 0.01, True),
         (0.2, 0.6, 0.01, False),
         (0.005, 0.1, 0.01, False),
+        (0.025, 0.1, 0.01, False),
         (-0.3, -0.2, 0.05, True),
+        (-0.3, -0.2, 0.25, False),
         (-math.inf, math.inf, 0.0, False),
     ],
 )
-def test_what_is_decided(low: float, high: float, floor: float, decided: bool) -> None:
-    """Narrow, or beyond the noise floor and not wide."""
-    assert is_decided(Interval(low, high), floor, 0.02) is decided
+def test_what_is_decided(low: float, high: float, noise: float, decided: bool) -> None:
+    """Narrow where noise hides nothing, or beyond noise and what can be resolved (0.03), and not wide."""
+    assert is_decided(Interval(low, high), noise, 0.03, 0.02) is decided
+
+
+@pytest.mark.parametrize(
+    ("probability", "degrees", "quantile"),
+    [(0.95, 1, 12.706), (0.95, 2, 4.303), (0.95, 5, 2.571), (0.99, 4, 4.604), (0.999, 16, 4.015)],
+)
+def test_quantiles_of_students_t(probability: float, degrees: int, quantile: float) -> None:
+    """As tables have them, both tails together."""
+    assert student_quantile(probability, degrees) == pytest.approx(quantile, abs=6e-4)
+
+
+def test_the_noise_floor_by_hand() -> None:
+    """Medians 0.01 and -0.03 of two generations: root mean square sqrt(5) / 100, over sqrt(2), times t of two."""
+    twins, generations = np.array([0.0, 0.01, 0.02, -0.04, -0.03, -0.02]), np.array([0, 0, 0, 1, 1, 1])
+
+    assert noise_floor(twins, generations, 0.05) == pytest.approx(4.3027 * math.sqrt(5e-4) / math.sqrt(2), rel=1e-4)
+    assert noise_floor(twins[:3], generations[:3], 0.05) == pytest.approx(0.127, rel=1e-3)
+
+
+@pytest.mark.parametrize(("spread", "sigma"), [(0.0, 0.1), (0.01, 0.05), (0.05, 0.05), (0.1, 0.02), (0.2, 0.01)])
+def test_processes_that_differ_are_not_called_different_kernels(spread: float, sigma: float) -> None:
+    """Equal kernels whose processes differ for as long as they live: at most 5 % of sessions are ever significant.
+
+    Looks after 1, 2, 4, 8 and 16 generations of 12 rounds, and no least difference that would hide an error.
+    """
+    found, sessions, rounds = 0, 200, 12
+    for seed in range(sessions):
+        stream = rng(seed)
+        every = np.repeat(np.arange(16), rounds)
+        logs = stream.normal(0.0, sigma, (3, every.size)) + stream.normal(0.0, spread, (3, 16))[:, every]
+        for look, count in enumerate((1, 2, 4, 8, 16), 1):
+            reference, candidate, twin = logs[:, : count * rounds]
+            safe = exact_interval(reference - candidate, spent(look))
+            if safe.excludes(noise_floor(reference - twin, every[: count * rounds], spent(look))):
+                found += 1
+                break
+
+    assert found / sessions <= ALPHA
+
+
+def test_intervals_over_generations_are_wider_where_processes_differ() -> None:
+    """Calls of one process have more in common than calls of two: more calls of the same ones tell no more."""
+    generations = np.repeat(np.arange(6), 100)
+    even = rng(1).normal(0.0, 0.01, 600)
+    uneven = even + rng(2).normal(0.0, 0.1, 6)[generations]
+
+    same = bootstrap_interval(even, rng(3), generations)
+    apart = bootstrap_interval(uneven, rng(3), generations)
+
+    assert bootstrap_interval(even, rng(3)).half_width < same.half_width < 0.002
+    assert apart.half_width > 10 * same.half_width
 
 
 def test_every_order_occurs_once_a_block() -> None:
@@ -138,17 +196,30 @@ def test_every_order_occurs_once_a_block() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "reference_s", "rounds"), [(2.0, 0.1, 30), (2.0, 0.01, 102), (2.0, 1e-6, 20_004), (2.0, 0.0, 30)]
+    ("seconds", "round_s", "rounds"), [(2.0, 0.2, 30), (2.0, 0.02, 102), (2.0, 1e-6, 20_004), (2.0, 0.0, 30)]
 )
-def test_rounds_are_counted_by_the_reference(seconds: float, reference_s: float, rounds: int) -> None:
-    """Both calls of the reference take the time; whole blocks, within the bounds."""
-    assert rounds_for(seconds, reference_s, 30, 20_000) == rounds
+def test_rounds_are_counted_by_the_reference(seconds: float, round_s: float, rounds: int) -> None:
+    """What a round of the reference takes; whole blocks, within the bounds."""
+    assert rounds_for(seconds, round_s, 30, 20_000) == rounds
 
 
-def test_looks_double() -> None:
-    """Up to the last."""
-    assert looks(30, 200) == (30, 60, 120, 200)
-    assert looks(30, 30) == (30,)
+@pytest.mark.parametrize(
+    ("time_s", "first_look_s", "round_s", "rounds", "after"),
+    [
+        (8.0, 0.5, 0.02, 30, (1, 2, 4, 8, 14)),
+        (8.0, 0.5, 0.3, 12, (1, 2, 3)),
+        (30.0, 0.5, 0.02, 96, (1, 2, 4, 8, 16)),
+        (30.0, None, 0.02, 96, (16,)),
+        (0.1, 0.1, 1.0, 12, (1, 2, 3)),
+    ],
+)
+def test_looks_double(
+    time_s: float, first_look_s: float | None, round_s: float, rounds: int, after: tuple[int, ...]
+) -> None:
+    """After 1, 2, 4, ... generations of equal length up to the last, at most sixteen; or after the last alone."""
+    found = stages(Timing(time_s=time_s, first_look_s=first_look_s), round_s)
+
+    assert (found.rounds, found.looks) == (rounds, after)
 
 
 def test_the_gate_asks_for_no_bias_and_little_noise() -> None:
