@@ -55,6 +55,6 @@ def test_the_reference_in_cuda_compiles_and_passes_the_gate(
     task = ready_task(name, "cuda").model_copy(update={"arch": arch})
 
     with pool.slot() as slot:
-        built = builder.build(task, Offered(task.reference.source, task.reference.plan), slot)
+        built = builder.build(task, Offered(task.reference.source, task.language, task.reference.plan), slot)
 
     assert built.kernel is not None, built.message

@@ -76,7 +76,7 @@ def slots(pool: JailPool) -> Iterator[tuple[Slot, Slot]]:
 def pair(slot: Slot, source: str = HONEST) -> Pair:
     """A candidate beside the task's reference."""
     builder = Builder()
-    built = builder.build(TASK, Offered(source), slot)
+    built = builder.build(TASK, Offered(source, TASK.language), slot)
     assert built.kernel is not None, built.message
     return Pair(builder.reference(TASK, slot), built.kernel, 100, builder.probe(Backend.CPU, slot))
 

@@ -18,7 +18,6 @@ from assay.verifiers.kernels.elf import BadElf, Elf, Section, Symbol
 from assay.verifiers.kernels.gate import GateRefused, named, unreadable
 
 _EXEC = 2
-_CUDA = 190
 _ENTRY = 0x10  # a bit of a symbol's `other`: a kernel, not a function
 _FIRST_WITH_WIDE_ARCH = 8  # ABI version from which on the architecture is in the second byte of the flags
 _RESERVED_FROM = 90  # architectures from which on a kernel's section holds the system's shared memory too
@@ -101,7 +100,7 @@ def check_cubin(data: bytes, rules: DeviceRules) -> CubinFacts:
 
 
 def _check_device_file(file: Elf, rules: DeviceRules) -> None:
-    if file.machine != _CUDA:
+    if file.machine != elf.CUDA:
         raise BadElf("it is not for a CUDA device")
     if file.kind != _EXEC:
         raise GateRefused("it is relocatable: kernels that launch kernels, or that are linked later, are not taken")

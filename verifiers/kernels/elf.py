@@ -12,6 +12,10 @@ _SEGMENT = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _PAIR = struct.Struct("<QQ")
 _IDENTITY = b"\x7fELF\x02\x01\x01"
+CUDA = 190
+"""The machine of cubins."""
+_MOST_CUDA_VERSION = 0xFF
+"""Where other files say 1, ptxas of CUDA 12 wrote its own release: 129 (V12.9.86)."""
 _MOST_SECTIONS = 8192
 _MOST_SEGMENTS = 64
 _MOST_SYMBOLS = 100_000
@@ -128,7 +132,7 @@ def read(data: bytes) -> Elf:
         raise BadElf("it is not a little-endian ELF file of 64 bits")
     (ident, kind, machine, version, _, segments_at, sections_at, flags, _, segment_size, segment_count, section_size,
      section_count, names_index) = _HEADER.unpack_from(data)  # fmt: skip
-    if version != 1:
+    if version != 1 and not (machine == CUDA and version <= _MOST_CUDA_VERSION):
         raise BadElf(f"its version is {version}")
     segments = _segments(data, segments_at, segment_count, segment_size)
     sections = _sections(data, sections_at, section_count, section_size, names_index)

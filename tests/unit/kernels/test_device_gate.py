@@ -14,6 +14,7 @@ from assay.verifiers.kernels.gate import GateRefused
 RECORDED = Path(__file__).parent / "recorded"
 SM90 = (RECORDED / "axpy_sm90_nvcc13.0.88.cubin").read_bytes()
 SM80 = (RECORDED / "axpy_sm80_nvcc13.0.88.cubin").read_bytes()
+TRITON = (RECORDED / "axpy_sm80_triton3.9.0_ptxas12.9.86.cubin").read_bytes()
 RULES = DeviceRules(("axpy",), "sm_90")
 
 
@@ -27,6 +28,15 @@ def test_resources_are_read_from_the_file(data: bytes, arch: str) -> None:
     assert kernel.parameter_bytes == 28
     assert kernel.registers in range(8, 32)
     assert f"sm_{facts.arch}" == arch
+
+
+def test_files_of_older_assemblers_are_read() -> None:
+    """CUDA 12's writes its release where ELF has a version; another machine's file may not."""
+    facts = check_cubin(TRITON, replace(RULES, arch="sm_80"))
+
+    assert (facts.arch, facts.kernels[0].parameter_bytes) == (80, 56)
+    with pytest.raises(GateRefused, match="its version is 129"):
+        check_cubin(TRITON[:18] + b"\x3e\x00" + TRITON[20:], RULES)
 
 
 @pytest.mark.parametrize(
