@@ -32,6 +32,7 @@ _ENOSYS = 0x00050026
 _EAFNOSUPPORT = 0x00050061
 _X32_BIT = 0x40000000
 _NAMESPACE_BITS = 0x7E020000 | 0x00000080  # every CLONE_NEW*, CLONE_NEWTIME included
+_THREAD_BIT = 0x00010000  # CLONE_THREAD
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (getaddrinfo asks it)
 _LOCAL_FAMILIES = (1,)
 _PAIR_TYPES = tuple(kind | flags for kind in (1, 5) for flags in (0, 0x800, 0x80000, 0x80800))
@@ -60,6 +61,8 @@ class Machine:
     """Calls that reach what lies outside a jail without namespaces, by a name that all processes share."""
     attributes: dict[str, int] = field(default_factory=dict)
     """Calls that change the attributes of files."""
+    start: dict[str, int] = field(default_factory=dict)
+    """Calls that start processes or other programs, but for `clone`."""
 
 
 _NEW_KILL = {
@@ -90,6 +93,7 @@ MACHINES = {
             "uselib": 134, "ioprio_set": 251, "nfsservctl": 180, "mknod": 133, "mknodat": 259,
             "shmget": 29, "msgget": 68, "semget": 64, "memfd_create": 319, **_NEW_REFUSE,
         },
+        start={"fork": 57, "vfork": 58, "execve": 59, "execveat": 322},
         clone=56, socket=41, socketpair=53, ioctl=16, madvise=28,
         self_only={"prlimit64": 302, "sched_setaffinity": 203},
         pretend={"setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "sched_setattr": 314},
@@ -121,6 +125,7 @@ MACHINES = {
             "mknodat": 33, "ioprio_set": 30,
             "shmget": 194, "msgget": 186, "semget": 190, "memfd_create": 279, **_NEW_REFUSE,
         },
+        start={"execve": 221, "execveat": 281},
         clone=220, socket=198, socketpair=199, ioctl=29, madvise=233,
         self_only={"prlimit64": 261, "sched_setaffinity": 122},
         pretend={"setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119, "sched_setattr": 274},
@@ -173,6 +178,16 @@ def build_child_filter(machine: Machine, *, internet: bool) -> bytes:
     code += _answer([machine.kill[name] for name in _CLOSING], _KILL)
     for number in (machine.socket, machine.socketpair):
         code += _inspect(number, _OFFSET_ARG0, _only(families, _EAFNOSUPPORT))
+    return b"".join([*code, _op(_RETURN, _ALLOW)])
+
+
+def build_lone_filter(machine: Machine) -> bytes:
+    """Assemble what holds for a process that starts threads alone and looks into no other process."""
+    looking = [machine.kill[name] for name in ("ptrace", "process_vm_readv", "process_vm_writev")]
+    code = _prologue(machine)
+    code += _answer([*looking, machine.refuse["pidfd_getfd"], *machine.start.values()], _EPERM)
+    code += _answer([machine.clone3], _ENOSYS)
+    code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _THREAD_BIT, 1, 0), _op(_RETURN, _EPERM)])
     return b"".join([*code, _op(_RETURN, _ALLOW)])
 
 

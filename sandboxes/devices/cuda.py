@@ -11,7 +11,9 @@ import time
 from collections.abc import Mapping
 
 from assay.errors import Inconclusive, InfraFault
-from assay.sandboxes.devices.cuda_runner import CudaRunner, Site, start_runner
+from assay.sandboxes.devices.cuda_native import NativeRunner, start_native
+from assay.sandboxes.devices.cuda_peer import Site
+from assay.sandboxes.devices.cuda_runner import CudaRunner, start_runner
 from assay.sandboxes.devices.interface import (
     Artifact,
     Clock,
@@ -19,12 +21,16 @@ from assay.sandboxes.devices.interface import (
     DeviceState,
     Failure,
     Form,
+    Runner,
     RunnerLimits,
 )
 from assay.sandboxes.devices.processor_time import now_s
 from assay.sandboxes.devices.telemetry import ClockRule, Telemetry, state_of
+from assay.sandboxes.devices.toll import Toll
 
 _NOISE_LIMIT = 0.01
+_NATIVE_NOISE_LIMIT = 0.03
+"""Of the wall, which has the host's part of a call in it."""
 _MARGIN_S = 1e-4
 _THROTTLED_PAUSE_S = 0.05
 _HANDED_ON = ("LD_LIBRARY_PATH", "PYTHONPATH")
@@ -34,17 +40,25 @@ _HANDED_ON = ("LD_LIBRARY_PATH", "PYTHONPATH")
 class CudaDevice:
     """Implements `interface.Device` on the device that `telemetry` tells of. Used by one thread.
 
+    `is_native` says that its kernels have host code of their own; then the wall is the clock.
     Raises Inconclusive where somebody else computes on it, InfraFault where its clocks must be locked and cannot be.
     """
 
     def __init__(
-        self, telemetry: Telemetry, rule: ClockRule | None = None, environment: Mapping[str, str] | None = None
+        self,
+        telemetry: Telemetry,
+        rule: ClockRule | None = None,
+        environment: Mapping[str, str] | None = None,
+        *,
+        is_native: bool = False,
     ) -> None:
         self._telemetry = telemetry
+        self._is_native = is_native
+        self._toll = Toll()
         self._rule = rule or ClockRule()
         handed_on = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
         self._site = Site(telemetry.board.uuid, {**handed_on, **(environment or {})})
-        self._runners: list[CudaRunner] = []
+        self._runners: list[Runner] = []
         self._is_closed = False
         try:
             self._check_alone()
@@ -55,12 +69,12 @@ class CudaDevice:
 
     @property
     def facts(self) -> DeviceFacts:
-        """What is known of it; events alone score."""
+        """What is known of it. Events alone score, where they are ours."""
         board = self._telemetry.board
         return DeviceFacts(
             f"cuda:{board.uuid}",
-            (Clock.DEVICE,),
-            _NOISE_LIMIT,
+            (Clock.WALL,) if self._is_native else (Clock.DEVICE,),
+            _NATIVE_NOISE_LIMIT if self._is_native else _NOISE_LIMIT,
             _MARGIN_S,
             bytes_per_s=board.bytes_per_s,
             flops_per_s=board.flops_per_s,
@@ -74,16 +88,22 @@ class CudaDevice:
         """Let that much time go by; every runner waits."""
         time.sleep(seconds)
 
-    def open(self, artifact: Artifact, segment_bytes: int, limits: RunnerLimits) -> CudaRunner | Failure:
+    def open(self, artifact: Artifact, segment_bytes: int, limits: RunnerLimits) -> Runner | Failure:
         """Start a fresh runner. A Failure is the kernel's. Raises InfraFault for our own faults.
 
-        `limits` bound host memory and processes of a kernel's own host code, of which there is none here; what a kernel
-        may have of the device is in its artifact (the gate reads it) and in the segment.
+        Of `limits` the time to start holds. Memory and processes of host code are for the container to bound: CUDA maps
+        far more than it uses, and has threads of its own. What device code may have is in its artifact, which the gate
+        reads, and in the segment.
         """
-        if artifact.form is not Form.CUBIN:
-            raise InfraFault(f"a CUDA device runs cubins, not a {artifact.form}")
-        runner = start_runner(self._site, artifact, segment_bytes, limits)
-        if isinstance(runner, CudaRunner):
+        wanted = Form.SHARED_OBJECT if self._is_native else Form.CUBIN
+        if artifact.form is not wanted:
+            raise InfraFault(f"this CUDA device was opened for a {wanted}, not for a {artifact.form}")
+        runner: CudaRunner | NativeRunner | Failure
+        if self._is_native:
+            runner = start_native(self._site, self._toll, artifact, segment_bytes, limits)
+        else:
+            runner = start_runner(self._site, artifact, segment_bytes, limits)
+        if not isinstance(runner, Failure):
             self._runners.append(runner)
         return runner
 

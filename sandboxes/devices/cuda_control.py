@@ -18,13 +18,21 @@ HELLO, NO_CUPY, LOAD, READY = b"h", b"m", b"o", b"r"
 """It has a context; cupy is not installed; load the kernel; it is loaded."""
 STAGE, STAGED, GO, DONE, COLLECT, COLLECTED = b"s", b"t", b"g", b"d", b"c", b"b"
 """Get the call ready; it is; run it; it ran; bring its frame back; it is back."""
+SNAP, SNAPPED = b"n", b"p"
+"""Keep the frame as it is now; it is kept. Of runners that hold memory for native kernels."""
+SHARE, SHARED, IDLE = b"w", b"v", b"i"
+"""Take over the memory that the page names; it is here; answer as after a call. To native kernels."""
 FAULT = b"f"
 """Something failed: the page says what. The runner ends after it: a poisoned context serves nobody."""
 
 PAGE_BYTES = 2**18
+ARGUMENTS_AT = 1024
+"""Where in the page of a native kernel the arguments of its calls are."""
 _ANSWER = struct.Struct("<iidd")
 _LENGTH = struct.Struct("<I")
-_PLAN_AT = 64
+_SHARED = struct.Struct("<64sQ")
+_SHARED_AT, _PLAN_AT = 32, 128
+_PLACES = struct.Struct("<QQ")
 
 
 class Step(IntEnum):
@@ -59,6 +67,37 @@ class Told:
 
     device_s: float
     hold_s: float
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Memory of a device that another process may take over."""
+
+    handle: bytes
+    """What the driver calls it, 64 bytes."""
+    skew: int
+    """Where the segment begins in it, bytes."""
+
+
+def write_shared(page: memoryview, shared: Shared) -> None:
+    """Say which memory it is."""
+    _SHARED.pack_into(page, _SHARED_AT, shared.handle, shared.skew)
+
+
+def read_shared(page: memoryview) -> Shared:
+    """Return which memory it is."""
+    return Shared(*_SHARED.unpack_from(page, _SHARED_AT))
+
+
+def write_places(page: memoryview, arguments_at: int, data_at: int) -> None:
+    """Say where the page and the segment on the device are, to the process that writes this."""
+    _PLACES.pack_into(page, 0, arguments_at, data_at)
+
+
+def read_places(page: memoryview) -> tuple[int, int]:
+    """Return where they are."""
+    arguments_at, data_at = _PLACES.unpack_from(page, 0)
+    return int(arguments_at), int(data_at)
 
 
 def write_plan(page: memoryview, plan: Plan) -> None:

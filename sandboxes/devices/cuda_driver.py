@@ -13,7 +13,7 @@ from cupy_backends.cuda.api import driver, runtime
 
 from assay.sandboxes.devices.interface import Grid
 
-_HOST_TO_DEVICE, _DEVICE_TO_HOST = 1, 2
+_HOST_TO_DEVICE, _DEVICE_TO_HOST, _WITHIN_DEVICE = 1, 2, 3
 _LIMIT_PRINTF, _LIMIT_HEAP, _LIMIT_PERSISTING = 1, 2, 6
 _LEAST_BYTES = 65_536  # of the heap and of the buffer of printf, which the gate lets no kernel use
 _MOST_SHARED, _ANY_CLUSTER = 8, 14  # CU_FUNC_ATTRIBUTE_*
@@ -104,6 +104,21 @@ class Gpu:
         """Copy to this process's memory."""
         with _told():
             runtime.memcpy(host, address, size, _DEVICE_TO_HOST)
+
+    def copy_within(self, target: int, source: int, size: int) -> None:
+        """Copy from one place of the device to another, in the order of the stream."""
+        with _told():
+            runtime.memcpyAsync(target, source, size, _WITHIN_DEVICE, _DEFAULT_STREAM)
+
+    def share(self, address: int) -> bytes:
+        """Return the handle by which another process takes over an allocation."""
+        with _told():
+            return bytes(runtime.ipcGetMemHandle(address))
+
+    def take_over(self, handle: bytes) -> int:
+        """Return the address at which another process's allocation is here."""
+        with _told():
+            return int(runtime.ipcOpenMemHandle(handle))
 
     def event(self) -> int:
         """Return a new event that tells times."""

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from assay.sandboxes import landlock, syscalls
 from assay.sandboxes.devices import cuda_control as control
-from assay.sandboxes.devices.cuda_control import Plan, Step, Told
+from assay.sandboxes.devices.cuda_control import Plan, Shared, Step, Told
 from assay.sandboxes.devices.interface import Argument, Grid, Pointer
 
 try:
@@ -35,7 +35,8 @@ _ALIGN = 2**21
 _LAUNCHES_HELD = 8
 """So many launches are enqueued while the device fills the flush buffer once."""
 _READABLE = ("/usr", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys", "/dev")
-_FAILED_S = 3
+FAILED_S = 3
+"""Exit status after a fault that was told."""
 
 
 class Faulty(Exception):
@@ -70,23 +71,25 @@ def main(arguments: Sequence[str]) -> int:
         os.close(segment_fd)
         if not HAS_CUPY:
             channel.send(control.NO_CUPY)
-            return _FAILED_S
+            return FAILED_S
         try:
             _serve(channel, page, segment, artifact)
         except Faulty as fault:
             control.write_fault(page, fault.step, fault.status)
             channel.send(control.FAULT)
-            return _FAILED_S
+            return FAILED_S
     return 0
 
 
 def _serve(channel: socket.socket, page: memoryview, segment: mmap.mmap, artifact: bytes) -> None:
-    gpu = _try(Step.CONTEXT, Gpu)
+    gpu = attempt(Step.CONTEXT, Gpu)
     channel.send(control.HELLO)
     if channel.recv(1) != control.LOAD:
         return
-    holder = _Holder(gpu, segment, _try(Step.LOAD, lambda: gpu.load(artifact)))
-    _confine()
+    holder = _Holder(gpu, segment, attempt(Step.LOAD, lambda: gpu.load(artifact)) if artifact else 0)
+    if not artifact:
+        control.write_shared(page, holder.share())
+    confine()
     channel.send(control.READY)
     while token := channel.recv(1):
         match token:
@@ -99,12 +102,15 @@ def _serve(channel: socket.socket, page: memoryview, segment: mmap.mmap, artifac
             case control.COLLECT:
                 holder.collect()
                 channel.send(control.COLLECTED)
+            case control.SNAP:
+                holder.snapshot()
+                channel.send(control.SNAPPED)
             case _:
                 return
 
 
 class _Holder:
-    """A loaded kernel with its memory on the device."""
+    """A loaded kernel with its memory on the device, or (0 for a module) memory alone, which is another's to use."""
 
     def __init__(self, gpu: "Gpu", segment: mmap.mmap, module: int) -> None:
         self._gpu = gpu
@@ -113,10 +119,11 @@ class _Holder:
         self._keeps = segment  # `_host` is its address
         self._flush_bytes = 2 * gpu.cache_bytes
         self._size = len(segment) + _ALIGN
-        self._whole = _try(Step.ALLOCATE, lambda: gpu.allocate(self._size))
+        self._whole = attempt(Step.ALLOCATE, lambda: gpu.allocate(self._size))
         self._device = -(-self._whole // _ALIGN) * _ALIGN
-        self._flush = _try(Step.ALLOCATE, lambda: gpu.allocate(self._flush_bytes)) if self._flush_bytes else 0
-        self._events = _try(Step.ALLOCATE, lambda: tuple(gpu.event() for _ in range(3)))
+        self._flush = attempt(Step.ALLOCATE, lambda: gpu.allocate(self._flush_bytes)) if self._flush_bytes else 0
+        self._events = attempt(Step.ALLOCATE, lambda: tuple(gpu.event() for _ in range(3)))
+        self._kept = 0 if module else attempt(Step.ALLOCATE, lambda: gpu.allocate(self._size))
         self._plan: Plan | None = None
         self._prepared: tuple[Prepared, ...] = ()
 
@@ -132,13 +139,13 @@ class _Holder:
             gpu.forget_persisting_lines()
             gpu.synchronise()
 
-        _try(Step.COPY, bring)
-        self._prepared = _try(Step.PREPARE, lambda: tuple(self._prepare(*one) for one in _each(plan)))
+        attempt(Step.COPY, bring)
+        self._prepared = attempt(Step.PREPARE, lambda: tuple(self._prepare(*one) for one in _each(plan)))
         self._plan = plan
 
     def run(self) -> Told:
         """Run the staged call, and wait for the whole device."""
-        return _try(Step.RUN, self._run)
+        return attempt(Step.RUN, self._run)
 
     def _run(self) -> Told:
         """Fill the flush buffer first, if caches are to be cold: meanwhile the launches are enqueued, so that the time
@@ -160,8 +167,23 @@ class _Holder:
         """Bring the frame back."""
         assert self._plan is not None
         call = self._plan.call
-        host, device = self._host + call.offset, self._device + call.offset
-        _try(Step.COPY, lambda: self._gpu.copy_out(host, device, call.size_bytes))
+        host, device = self._host + call.offset, (self._device if self._module else self._kept) + call.offset
+        attempt(Step.COPY, lambda: self._gpu.copy_out(host, device, call.size_bytes))
+
+    def share(self) -> Shared:
+        """Return the memory for another process to take over."""
+        return Shared(attempt(Step.ALLOCATE, lambda: self._gpu.share(self._whole)), self._device - self._whole)
+
+    def snapshot(self) -> None:
+        """Keep the frame as it is on the device now, where nobody else reaches it."""
+        assert self._plan is not None
+        call, gpu = self._plan.call, self._gpu
+
+        def keep() -> None:
+            gpu.copy_within(self._kept + call.offset, self._device + call.offset, call.size_bytes)
+            gpu.synchronise()
+
+        attempt(Step.COPY, keep)
 
     def _prepare(self, entry: str, arguments: Sequence[Argument], grid: Grid) -> Prepared:
         function = self._gpu.function(self._module, entry, grid)
@@ -178,7 +200,7 @@ def _each(plan: Plan) -> Sequence[tuple[str, Sequence[Argument], Grid]]:
     return [(one.entry, one.arguments, one.grid) for one in plan.call.launches if one.grid is not None]
 
 
-def _try(step: Step, act: Callable[[], Value]) -> Value:
+def attempt(step: Step, act: Callable[[], Value]) -> Value:
     """Return what `act` does, as part of a step. Raises Faulty."""
     try:
         return act()
@@ -186,7 +208,7 @@ def _try(step: Step, act: Callable[[], Value]) -> Value:
         raise Faulty(step, error.status) from error
 
 
-def _confine() -> None:
+def confine() -> None:
     """From here on: files are read only, and nobody else's process or network is reached."""
     version = syscalls.landlock_version()
     if version:

@@ -26,10 +26,15 @@ def copying(act: str = "copy", **fields: Any) -> Artifact:
 
 
 def fake_device(
-    telemetry: ScriptedTelemetry | None = None, rule: ClockRule | None = None, **environment: str
+    telemetry: ScriptedTelemetry | None = None,
+    rule: ClockRule | None = None,
+    *,
+    is_native: bool = False,
+    **environment: str,
 ) -> CudaDevice:
     """A CUDA device whose runners find the fake."""
-    return CudaDevice(telemetry or ScriptedTelemetry(), rule, {"PYTHONPATH": str(FAKE), **environment})
+    found = {"PYTHONPATH": str(FAKE), **environment}
+    return CudaDevice(telemetry or ScriptedTelemetry(), rule, found, is_native=is_native)
 
 
 def fake_nvml(folder: Path) -> Path:

@@ -211,8 +211,6 @@ def test_the_clocks_tell_the_kernel_and_not_the_flush(device: CudaDevice) -> Non
     assert isinstance(reply, Reply)
     assert reply.device_s == pytest.approx(0.02, rel=0.01)
     assert reply.wall_s >= 0.02
-    assert reply.cpu_s is not None
-    assert reply.idle_cpu_s is not None
 
 
 def test_nothing_is_left_on_the_device_from_call_to_call(device: CudaDevice) -> None:

@@ -8,6 +8,7 @@ take.
 
 import ctypes
 import json
+import mmap
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -52,7 +53,8 @@ class Gpu:
     """The one device of this process."""
 
     def __init__(self) -> None:
-        self.memory: dict[int, bytearray] = {}
+        self.memory: dict[int, mmap.mmap] = {}
+        self.files: dict[int, int] = {}
         self.left_bytes = int(os.environ.get("FAKE_CUDA_BYTES", 2**30))
         self.capability = os.environ.get("FAKE_CUDA_ARCH", "sm_90")
         self.modules: dict[int, dict[str, Kernel]] = {}
@@ -85,8 +87,25 @@ class Gpu:
             raise Refused(OUT_OF_MEMORY)
         self.left_bytes -= size
         address = _BASE + len(self.memory) * _STEP
-        self.memory[address] = bytearray(os.urandom(min(size, 4096)).ljust(size, b"\xa5"))
+        self.files[address] = os.memfd_create("device")
+        os.ftruncate(self.files[address], size)
+        self.memory[address] = mmap.mmap(self.files[address], size)
+        self.memory[address][: min(size, 4096)] = os.urandom(min(size, 4096))
         return address
+
+    def share(self, address: int) -> bytes:
+        """Return the handle of an allocation: 64 bytes by which other processes find it."""
+        if address not in self.files:
+            raise Refused(INVALID)
+        return f"{os.getpid()} {self.files[address]}".encode().ljust(64, b"\0")
+
+    def take_over(self, handle: bytes) -> int:
+        """Return where another process's allocation is in this process's own memory: its kernels are host code here."""
+        pid, fd = handle.rstrip(b"\0").split()
+        file = os.open(f"/proc/{int(pid)}/fd/{int(fd)}", os.O_RDWR)
+        taken = mmap.mmap(file, os.fstat(file).st_size)
+        self.memory[-len(self.memory) - 1] = taken
+        return ctypes.addressof(ctypes.c_char.from_buffer(taken))
 
     def bytes_at(self, address: int, size: int) -> memoryview:
         """Return memory. Raises Refused where there is none."""

@@ -83,6 +83,29 @@ def memcpy(target: int, source: int, size: int, kind: int) -> None:
     _told("memcpy", move, details=(kind, size))
 
 
+def memcpyAsync(target: int, source: int, size: int, kind: int, stream: int) -> None:
+    """Copy within the device, in order."""
+    assert (kind, stream) == (3, 0)
+
+    def move() -> None:
+        GPU.bytes_at(target, size)[:] = bytes(GPU.bytes_at(source, size))
+
+    _told("memcpyAsync", lambda: GPU.enqueue(move, size / _FILLED_PER_S), details=(size,))
+
+
+def ipcGetMemHandle(address: int) -> bytes:
+    """Return the handle of an allocation."""
+    found: bytes = _told("ipcGetMemHandle", lambda: GPU.share(address))
+    return found
+
+
+def ipcOpenMemHandle(handle: bytes, flags: int = 1) -> int:
+    """Take another process's allocation over."""
+    assert (len(handle), flags) == (64, 1)
+    found: int = _told("ipcOpenMemHandle", lambda: GPU.take_over(handle))
+    return found
+
+
 def eventCreateWithFlags(flags: int) -> int:
     """Return an event that tells times."""
     assert flags == 0
