@@ -1,16 +1,28 @@
 """Kernels of known speed on this machine's processor: is equal called equal, and twice as fast twice?
 
-Run it beside whatever else the machine does: `python benchmarks/kernels.py --runs 20`. Every candidate computes the
-product of the reference (which does it twice) once, twice or four times over; so the true speed-ups are 2, 1 and 0.5.
-One line of JSON a run, then one a speed: how many were significant, inconclusive, or off by more than a tenth.
+Run it beside whatever else the machine does:
+
+    python benchmarks/kernels.py --tasks all --kinds equal --runs 1      # every ready task against itself
+    python benchmarks/kernels.py --tasks all --kinds double --runs 1     # and with a kernel of twice its speed
+    python benchmarks/kernels.py --kinds equal,double,half --runs 20     # a few tasks, many times
+
+`equal` is a ready task whose reference is offered as candidate. For the others one of the two is made to take twice as
+long: what computes does its work twice; what waits for memory, of which a second time would find all in caches, spins
+for as long again as it took.
+
+One line of JSON an attempt; then one a task and kind; then one a kind, with what must hold: equal kernels are never
+significant, double ones are measured as 1.8 to 2.2 with an interval that excludes 1, and the share of `inconclusive` is
+the same for every speed.
 """
 
 import argparse
 import json
+import re
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 
 from assay.outcomes import Outcome
 from assay.sandboxes.backends import open_pool
@@ -19,28 +31,42 @@ from assay.schema import TaskBase
 from assay.settings import Settings
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
+from assay.verifiers.kernels.ready import NAMES
+from assay.verifiers.kernels.task import KernelTask
 
-SOURCE = """#include <stdint.h>
-void gemm(const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k) {
-    for (int again = 0; again < TIMES; again++) {
-        for (int64_t i = 0; i < m; i++)
-            for (int64_t j = 0; j < n; j++) {
-                float sum = 0;
-                for (int64_t p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
-                c[i * n + j] = sum;
-            }
-        __asm__ volatile("" ::: "memory");
-    }
-}
+USUAL = ("gemm/float32", "reduction/int32", "axpy/float32")
+"""One that computes, and the two that were hardest to time."""
+COMPUTING = frozenset({"gemm", "convolution", "softmax", "layer_norm"})
+"""Operations that wait for memory little."""
+SIGNATURE = re.compile(r"void (\w+)\((.*?)\) \{", re.DOTALL)
+TWICE = """    once(ARGUMENTS);
+    __asm__ volatile("" ::: "memory");
+    once(ARGUMENTS);
 """
-REFERENCE_TIMES = 2
+SPIN = """    unsigned long long began = __builtin_ia32_rdtsc();
+    once(ARGUMENTS);
+    unsigned long long ended = __builtin_ia32_rdtsc();
+    while (__builtin_ia32_rdtsc() - ended < ended - began) __builtin_ia32_pause();
+"""
+
+
+class Kind(StrEnum):
+    """How fast the candidate is."""
+
+    EQUAL = "equal"
+    DOUBLE = "double"
+    HALF = "half"
+
+
+SPEEDS = {Kind.EQUAL: 1.0, Kind.DOUBLE: 2.0, Kind.HALF: 0.5}
 
 
 @dataclass(frozen=True)
 class Run:
     """One attempt."""
 
-    true_speedup: float
+    task: str
+    kind: Kind
     outcome: str
     speedup: float | None
     low: float | None
@@ -49,76 +75,113 @@ class Run:
     message: str
 
 
-def source(times: int) -> str:
-    """The product, so many times over."""
-    return SOURCE.replace("TIMES", str(times))
+@dataclass(frozen=True)
+class Match:
+    """A task and a candidate of known speed."""
+
+    name: str
+    kind: Kind
+    task: TaskBase
+    source: str
 
 
-def make_task(time_s: float) -> TaskBase:
-    """A product of 96 rows; long beside an empty call."""
-    document = {
-        "id": "benchmark",
-        "verifier": "kernel",
-        "kernel": "gemm/float32",
-        "reference": {"language": "c", "source": source(REFERENCE_TIMES)},
-        "public_shapes": [{"axes": {"m": 96, "n": 96, "k": 96}}],
-        "hidden_shapes": [{"axes": {"m": 67, "n": 129, "k": 31}, "weight": 0}],
-        "timing": {"warm_up_s": 0.2, "time_s": time_s},
-    }
-    return default_registry().parse_task(document)
+def match(name: str, kind: Kind, timing: dict[str, object]) -> Match:
+    """The match of that kind at a ready task."""
+    document: dict[str, object] = {"id": f"{name} {kind}", "verifier": "kernel", "kernel": name, "timing": timing}
+    ready = KernelTask.model_validate(document)
+    if kind is Kind.EQUAL:
+        return Match(name, kind, default_registry().parse_task(document), ready.reference.source)
+    plain, slow = ready.reference.source, slowed(ready)
+    reference, candidate = (slow, plain) if kind is Kind.DOUBLE else (plain, slow)
+    document["reference"] = {"language": "c", "source": reference}
+    return Match(name, kind, default_registry().parse_task(document), candidate)
 
 
-def measured(pool: Pool, task: TaskBase, runs: int, retries: int) -> Iterator[Run]:
-    """Every candidate in turn, so that the machine's moods fall on all of them."""
+def slowed(task: KernelTask) -> str:
+    """The reference, taking twice its time."""
+    found = SIGNATURE.search(task.reference.source)
+    assert found is not None  # ready sources have one function
+    inner = f"__attribute__((noinline)) static void once({found[2]}) {{"
+    once = task.reference.source.replace(found[0], inner)
+    body = TWICE if task.operation.name in COMPUTING else SPIN
+    names = ", ".join(param.name for param in task.abi.params)
+    return f"{once}void {found[1]}({found[2]}) {{\n{body.replace('ARGUMENTS', names)}}}\n"
+
+
+def measured(pool: Pool, matches: Sequence[Match], runs: int, retries: int) -> Iterator[Run]:
+    """Every match in turn, so that the machine's moods fall on all of them."""
     evaluator = Evaluator(default_registry(), pool, retries=retries)
     for _ in range(runs):
-        for times in (1, 2, 4):
+        for one in matches:
             started = time.monotonic()
-            verdict = evaluator.evaluate(task, f"```c\n{source(times)}```").verdict
+            verdict = evaluator.evaluate(one.task, f"```c\n{one.source}```").verdict
+            is_told = verdict.outcome in (Outcome.PASSED, Outcome.FAILED)
             yield Run(
-                REFERENCE_TIMES / times,
+                one.name,
+                one.kind,
                 str(verdict.outcome),
                 verdict.terms.get("speedup"),
                 verdict.terms.get("speedup_low"),
-                "no significant difference" not in verdict.message and verdict.outcome is not Outcome.INCONCLUSIVE,
+                is_told and re.search(r"\], significant", verdict.message) is not None,
                 time.monotonic() - started,
                 verdict.message,
             )
 
 
-def summary(true_speedup: float, runs: list[Run]) -> dict[str, object]:
-    """What the runs of one candidate came to."""
+def summary(kind: Kind, runs: Sequence[Run]) -> dict[str, object]:
+    """What the runs of one kind came to."""
     told = [run for run in runs if run.outcome in (Outcome.PASSED, Outcome.FAILED)]
     speedups = sorted(run.speedup for run in told if run.speedup is not None)
+    walls = sorted(run.wall_s for run in runs)
+    inconclusive = sum(run.outcome == Outcome.INCONCLUSIVE for run in runs)
     return {
-        "true_speedup": true_speedup,
+        "kind": kind,
         "runs": len(runs),
-        "inconclusive": sum(run.outcome == Outcome.INCONCLUSIVE for run in runs),
+        "inconclusive": inconclusive,
+        "share_inconclusive": round(inconclusive / len(runs), 3),
         "other": sum(run.outcome not in (Outcome.PASSED, Outcome.FAILED, Outcome.INCONCLUSIVE) for run in runs),
         "significant": sum(run.is_significant for run in told),
-        "off_by_a_tenth": sum(abs(speedup / true_speedup - 1) > 0.1 for speedup in speedups),
+        "off_by_a_tenth": sum(abs(speedup / SPEEDS[kind] - 1) > 0.1 for speedup in speedups),
         "least_median_most": [speedups[0], statistics.median(speedups), speedups[-1]] if speedups else None,
-        "median_wall_s": statistics.median(run.wall_s for run in runs),
+        "median_and_most_wall_s": [statistics.median(walls), walls[-1]],
     }
+
+
+def chosen(tasks: str) -> Sequence[str]:
+    """The tasks of a list."""
+    return NAMES if tasks == "all" else tasks.split(",")
+
+
+def report(runs: Sequence[Run], say: Callable[[dict[str, object]], None]) -> None:
+    """One line a task and kind, then one a kind."""
+    kinds = list(dict.fromkeys(run.kind for run in runs))
+    for name in dict.fromkeys(run.task for run in runs):
+        for kind in kinds:
+            say({"task": name, **summary(kind, [run for run in runs if (run.task, run.kind) == (name, kind)])})
+    for kind in kinds:
+        say(summary(kind, [run for run in runs if run.kind == kind]))
 
 
 def main() -> None:
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tasks", default=",".join(USUAL), help="ready tasks, or `all`")
+    parser.add_argument("--kinds", default="equal,double,half")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--time-s", type=float, default=1.0, help="seconds of timed calls of the reference")
+    parser.add_argument("--profile", default="quick", help="of the timing")
     parser.add_argument("--retries", type=int, default=0, help="of inconclusive attempts")
     given = parser.parse_args()
+    timing: dict[str, object] = {"profile": given.profile}
+    matches = [match(name, Kind(kind), timing) for name in chosen(given.tasks) for kind in given.kinds.split(",")]
     pool = open_pool(Settings(slots=1, sandbox="local"))
     runs: list[Run] = []
     try:
-        for run in measured(pool, make_task(given.time_s), given.runs, given.retries):
+        for run in measured(pool, matches, given.runs, given.retries):
             runs.append(run)
             print(json.dumps(asdict(run)), flush=True)
     finally:
         pool.close()
-    for true_speedup in (1.0, 2.0, 0.5):
-        print(json.dumps(summary(true_speedup, [run for run in runs if run.true_speedup == true_speedup])))
+    report(runs, lambda line: print(json.dumps(line), flush=True))
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ from assay.verifiers.kernels.parties import Party
 from assay.verifiers.kernels.rounds import clocked
 from assay.verifiers.kernels.schedule import Gate, gate
 from assay.verifiers.kernels.session import Session
+from assay.verifiers.kernels.speed import COARSE
 from assay.verifiers.kernels.task import Shape
 
-GATE_EFFORTS = (1, 2, 4, 8)
-"""Times the task's pairs after which the device is found quiet; after the last it is not."""
+GATE_EFFORTS = (1, 2, 4)
+"""Times the task's pairs after which is looked whether a clock is as steady as the device can be."""
 LEAST_OVER_EMPTY = 2.0
 """The reference must take this many times what an empty call takes: below, what is taken off decides the ratio."""
 
@@ -35,13 +36,13 @@ class Quiet:
 
 
 def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Shape) -> Quiet:
-    """Time the reference against itself until a clock is steady enough.
+    """Time the reference against itself until a clock is as steady as the device can be, or as steady as it must be.
 
     Raises Inconclusive if none is, and TaskFault if the reference hardly takes longer than a call that does nothing.
     """
     facts, rng = session.device.facts, session.stream("gate", index)
     replies: Replies = ([], [])
-    found: Gate | None = None
+    found: dict[Clock, Gate] = {}
     for effort in GATE_EFFORTS:
         _time_pairs(
             session, pair, Where(Phase.GATE, shape.axes, index), replies, effort * session.task.timing.gate_pairs
@@ -49,12 +50,18 @@ def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Sh
         _refuse_short(shape, replies[0] + replies[1])
         for clock in facts.clocks:
             ours, theirs = (clocked(column, clock) for column in replies)
-            opened = gate(ours, theirs, facts.noise_limit, rng)
-            if opened.is_passed:
-                usual_s = float(np.median(np.concatenate([ours, theirs])))
-                return Quiet(index, shape, clock, usual_s, replies[0] + replies[1])
-            found = opened if found is None or opened.half_width < found.half_width else found
-    raise Inconclusive(f"the device is not quiet at {shape.axes}: {found}, limit {facts.noise_limit:.1%}")
+            found[clock] = gate(ours, theirs, rng)
+            if found[clock].is_within(facts.noise_limit):
+                return _quiet(index, shape, clock, replies)
+    steadiest = min(found, key=lambda clock: found[clock].half_width)
+    if not found[steadiest].is_within(COARSE):
+        raise Inconclusive(f"the device is not quiet at {shape.axes}: {found[steadiest]}, limit {COARSE:.0%}")
+    return _quiet(index, shape, steadiest, replies)
+
+
+def _quiet(index: int, shape: Shape, clock: Clock, replies: Replies) -> Quiet:
+    both = replies[0] + replies[1]
+    return Quiet(index, shape, clock, float(np.median(clocked(both, clock))), both)
 
 
 def _refuse_short(shape: Shape, replies: Sequence[Reply]) -> None:

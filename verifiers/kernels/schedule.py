@@ -100,24 +100,26 @@ def is_decided(interval: Interval, noise: float, least: float, precision: float)
 
 @dataclass(frozen=True)
 class Gate:
-    """What pairs of the reference with itself say about the device, in log ratios."""
+    """What pairs of the reference with itself say about the device, in log ratios; infinite where times are zero."""
 
     bias: float
     half_width: float
-    is_passed: bool
+
+    def is_within(self, limit: float) -> bool:
+        """Say whether bias and half-width both are."""
+        return abs(self.bias) <= limit and self.half_width <= limit
 
     def __str__(self) -> str:
         """Say it in a sentence."""
         return f"reference against itself: {math.expm1(self.bias):+.1%}, give or take {self.half_width:.1%}"
 
 
-def gate(reference: Floats, twin: Floats, limit: float, rng: np.random.Generator) -> Gate:
-    """Say whether the device is quiet: bias and half-width within `limit`. Times that are not above zero fail."""
+def gate(reference: Floats, twin: Floats, rng: np.random.Generator) -> Gate:
+    """Return the median and the half-width of its bootstrap interval."""
     if not (np.all(reference > 0) and np.all(twin > 0)):
-        return Gate(math.inf, math.inf, is_passed=False)
+        return Gate(math.inf, math.inf)
     ratios = log_ratios(reference, twin)
-    bias, half = float(np.median(ratios)), bootstrap_interval(ratios, rng).half_width
-    return Gate(bias, half, is_passed=abs(bias) <= limit and half <= limit)
+    return Gate(float(np.median(ratios)), bootstrap_interval(ratios, rng).half_width)
 
 
 def gap_s(rng: np.random.Generator, qps: float) -> float:

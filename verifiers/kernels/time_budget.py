@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from assay.schema import Wire
 
 _TIMINGS: Mapping[str, Mapping[str, float | None]] = {
-    "quick": {"warm_up_s": 0.5, "time_s": 8.0, "first_look_s": 0.5},
+    "quick": {"warm_up_s": 0.5, "time_s": 6.0, "first_look_s": 0.5},
     "standard": {"warm_up_s": 2.0, "time_s": 30.0, "first_look_s": 0.5},
     "paper": {"warm_up_s": 10.0, "time_s": 30.0, "first_look_s": None},
 }
@@ -23,10 +23,10 @@ class Timing(Wire):
     """
 
     profile: Literal["quick", "standard", "paper"] = "quick"
-    """0.5 + 8 s, 2 + 30 s, or the 10 + 30 s without early end of CUDA-L2 section 2.4."""
+    """0.5 + 6 s, 2 + 30 s, or the 10 + 30 s without early end of CUDA-L2 section 2.4."""
     warm_up_s: float = Field(0.5, ge=0, le=120, allow_inf_nan=False)
     """Seconds of alternating calls of both kernels before anything counts, per shape."""
-    time_s: float = Field(8.0, gt=0, le=600, allow_inf_nan=False)
+    time_s: float = Field(6.0, gt=0, le=600, allow_inf_nan=False)
     """Seconds of rounds, per shape, if nothing ends them early."""
     first_look_s: float | None = Field(0.5, gt=0, le=600, allow_inf_nan=False)
     """After as many, or a sixteenth of `time_s`, the times are looked at and may end the rounds; null: never early."""
@@ -34,10 +34,10 @@ class Timing(Wire):
     """Rounds at least, whatever the time."""
     max_rounds: int = Field(20_000, ge=6, le=1_000_000)
     """Rounds at most."""
-    precision: float = Field(0.02, gt=0, le=1)
+    precision: float = Field(0.03, gt=0, le=1)
     """Half-width of the speed-up's interval, as a share, at which it is narrow enough to stop."""
     gate_pairs: int = Field(30, ge=30, le=10_000)
-    """Pairs of the reference with itself by which the device is found quiet; up to eight times as many if need be."""
+    """Pairs of the reference with itself by which the device is found quiet; up to four times as many if need be."""
     mode: Literal["offline", "server"] = "offline"
     """Back to back, or with random gaps before the calls."""
     qps: float | None = Field(None, gt=0, le=1e6, allow_inf_nan=False)
