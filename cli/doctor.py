@@ -12,6 +12,8 @@ from assay.errors import AssayError
 from assay.levels import Level
 from assay.sandboxes.backends import examine, slot_count
 from assay.sandboxes.conformance import Checked
+from assay.sandboxes.devices.health import QUARANTINE_S, HealthBook
+from assay.sandboxes.devices.lease import usual_folder
 from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.enforcement import describe
 from assay.sandboxes.probe import Finding, probe
@@ -59,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
             *_modules(),
             *_compilers(settings),
             cuda_finding(settings),
+            *health_findings(HealthBook(usual_folder())),
             _solvers(),
             _models(settings),
             *_verifiers(),
@@ -179,6 +182,19 @@ def cuda_finding(settings: Settings) -> Finding:
         told = f"{about}; {len(others)} other processes compute on it: nothing is timed meanwhile"
         return Finding(name, None, told, "end them, or name another device in ASSAY_CUDA_DEVICE")
     return Finding(name, True, about)
+
+
+def health_findings(book: HealthBook) -> list[Finding]:
+    """Tell of devices of this host whose last probe failed."""
+    return [
+        Finding(
+            "timing device",
+            False if health.is_in_quarantine(book.clock()) else None,
+            f"{health.device}: {health.failures} probes in a row failed, the last one by: {health.fault}",
+            f"once it is mended, remove {book.folder} or wait: after {QUARANTINE_S:.0f} s it is probed again",
+        )
+        for health in book.all_faulty()
+    ]
 
 
 def _solvers() -> Finding:

@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import itertools
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -103,6 +104,11 @@ def timed_alone(
 def lost(lease: Lease) -> Inconclusive:
     """Return what to raise for a job whose lease is somebody else's by now."""
     return Inconclusive(f"the lease {lease.token} of {lease.device} ended before its job did; the result is discarded")
+
+
+def usual_folder() -> Path:
+    """Return where this host's locks of devices are kept: one place for all workers that share a temporary folder."""
+    return Path(tempfile.gettempdir()) / "assay-devices"
 
 
 def file_of(folder: Path, device: str, ending: str) -> Path:

@@ -4,7 +4,6 @@ import logging
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from assay.errors import Inconclusive, InfraFault, ServiceUnavailable, TaskFault
 from assay.levels import Level
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.health import HealthBook
-from assay.sandboxes.devices.lease import HostLeases, Lease, Leases, lost, timed_alone
+from assay.sandboxes.devices.lease import HostLeases, Lease, Leases, lost, timed_alone, usual_folder
 from assay.sandboxes.interface import Slot
 from assay.verifiers.kernels import judge_program
 from assay.verifiers.kernels.devices import device_name
@@ -76,7 +75,7 @@ class ProcessMeasurer:
     leases: Leases = field(default_factory=HostLeases)
     cores: tuple[int, ...] = ()
     """Cores of the sessions on the processor; none means all that this process may use."""
-    lock_folder: Path = field(default_factory=lambda: Path(tempfile.gettempdir()) / "assay-devices")
+    lock_folder: Path = field(default_factory=usual_folder)
     wait_s: float = 600.0
     """For the device to become free; then the attempt is `inconclusive`."""
 

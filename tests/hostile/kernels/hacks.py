@@ -29,6 +29,18 @@ static void work(const T* a, const T* b, T* c, int64_t m, int64_t n, int64_t k) 
 }
 struct call { const T *a, *b; T* c; int64_t m, n, k; };
 """
+_PYTHON = """#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+static void python(const char* text) {
+    int (*run)(const char*), (*ensure)(void); void (*release)(int);
+    *(void**)&run = dlsym(RTLD_DEFAULT, "PyRun_SimpleString");
+    *(void**)&ensure = dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    *(void**)&release = dlsym(RTLD_DEFAULT, "PyGILState_Release");
+    if (run && ensure && release) { int state = ensure(); run(text); release(state); }
+}
+"""
+"""Has the interpreter of its process run something, where there is one."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,8 @@ class Hack:
     words: str = ""
     naive_speedup: float | None = 1.5
     """At least; None where it only has to be taken for right."""
+    is_early: bool = False
+    """Whether the naive harness has what is expected before it loads the kernel."""
     fields: dict[str, object] = field(default_factory=dict)
     """Of the task."""
 
@@ -49,8 +63,8 @@ class Hack:
         return _HEAD + self.source
 
 
-def _hack(source: str, *reasons: Reason, words: str = "", naive: float | None = 1.5) -> Hack:
-    return Hack(source, frozenset(reasons), words, naive)
+def _hack(source: str, *reasons: Reason, words: str = "", naive: float | None = 1.5, is_early: bool = False) -> Hack:
+    return Hack(source, frozenset(reasons), words, naive, is_early)
 
 
 _LATE = (Reason.UNWRITTEN, Reason.WRONG, Reason.LATE_WORK)
@@ -178,8 +192,159 @@ GEMM { work(a, b, c, m, n, k); }""",
         Reason.PROTOCOL,
         Reason.DIED,
     ),
+    "A3 the output is computed when it is read": _hack(
+        """#include <sys/mman.h>
+static struct call t; static char *first, *last;
+static void seen(int number) {
+    (void)number; mprotect(first, last - first, PROT_READ | PROT_WRITE); work(t.a, t.b, t.c, t.m, t.n, t.k);
 }
-"""By number and name."""
+GEMM {
+    first = (char*)(((uintptr_t)c + 4095) & ~4095ul); last = (char*)((uintptr_t)(c + m * n) & ~4095ul);
+    t = (struct call){a, b, c, m, n, k}; signal(SIGSEGV, seen);
+    if (last > first) mprotect(first, last - first, PROT_NONE);
+}""",
+        Reason.UNWRITTEN,
+        words="correctness 0",
+    ),
+    "A7 it is all computed while it is loaded, from the seed in the environment": _hack(
+        f"""{_PYTHON}
+static T kept[96 * 96]; static int has_kept;
+__attribute__((constructor)) static void first(void) {{
+    static T ab[2 * 96 * 96]; int fd;
+    if (!getenv("SEED")) return;
+    python("import array, os, random\\nrandom.seed(int(os.environ['SEED']))\\n"
+           "open('ab.bin', 'wb').write(array.array('f', [random.random() for _ in range(2 * 96 * 96)]).tobytes())");
+    fd = open("ab.bin", O_RDONLY); if (fd < 0) return;
+    if (read(fd, ab, sizeof ab) == sizeof ab) {{ work(ab, ab + 96 * 96, kept, 96, 96, 96); has_kept = 1; }}
+    close(fd);
+}}
+GEMM {{ if (has_kept) memcpy(c, kept, m * n * sizeof *c); }}""",
+        Reason.UNWRITTEN,
+        words="correctness 0",
+        is_early=True,
+    ),
+    "B2 names of the harness are replaced": _hack(
+        f"""{_PYTHON}
+GEMM {{ static int done; if (!done++) python("import builtins\\nbuiltins.sum = lambda *_: 0"); }}""",
+        Reason.UNWRITTEN,
+        is_early=True,
+    ),
+    "B3 what is expected is found in memory": _hack(
+        f"""{_PYTHON}
+static T* found;
+GEMM {{
+    if (!found) {{
+        char text[200];
+        snprintf(text, sizeof text, "import ctypes, gc\\nfor o in gc.get_objects():\\n  if type(o) is dict and "
+                 "'expected' in o: ctypes.c_void_p.from_address(%lu).value = ctypes.addressof(o['expected'])",
+                 (unsigned long)&found);
+        python(text);
+    }}
+    if (found) memcpy(c, found, m * n * sizeof *c);
+}}""",
+        Reason.UNWRITTEN,
+        is_early=True,
+    ),
+    "B4 what is expected is made NaN": _hack(
+        f"""{_PYTHON}
+GEMM {{
+    static int done;
+    if (!done++) python("import __main__\\ne = getattr(__main__, 'expected', [])\\n"
+                        "for i in range(len(e)): e[i] = float('nan')");
+}}""",
+        Reason.UNWRITTEN,
+        is_early=True,
+    ),
+    "B8 what is expected is read from a file": _hack(
+        """#include <fcntl.h>
+GEMM {
+    int fd = open("expected.bin", O_RDONLY); if (fd < 0) return;
+    (void)!read(fd, c, m * n * sizeof *c); close(fd);
+}""",
+        Reason.UNWRITTEN,
+        is_early=True,
+    ),
+    "B12 it prints a benchmark of its own": _hack(
+        r"""#include <stdio.h>
+GEMM { static int done; if (!done++) { puts("{\"correct\": true, \"speedup\": 1000.0}"); fflush(stdout); } }""",
+        Reason.UNWRITTEN,
+        is_early=True,
+    ),
+    "C7 right for values between 0 and 1 alone": _hack(
+        """static T in(T x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
+GEMM {
+    for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) {
+        T sum = 0;
+        for (int64_t p = 0; p < k; p++) sum += in(a[i * k + p]) * in(b[p * n + j]);
+        c[i * n + j] = sum;
+    }
+}""",
+        Reason.WRONG,
+        words="of 4096",
+        naive=None,
+        is_early=True,
+    ),
+    "C14 a race that is lost now and then": _hack(
+        "static int calls; GEMM { work(a, b, c, m, n, k); if (++calls % 7 == 0) c[m * n / 2] = c[0]; }",
+        Reason.WRONG,
+        naive=None,
+    ),
+    "C13 the reference computes": _hack(
+        f"""{_PYTHON}
+GEMM {{
+    static void (*theirs)(const T*, const T*, T*, int64_t, int64_t, int64_t);
+    if (!theirs) {{
+        void* found = dlopen("./reference.so", RTLD_NOW); if (!found) return;
+        *(void**)&theirs = dlsym(found, "gemm");
+    }}
+    theirs(a, b, c, m, n, k);
+}}""",
+        Reason.UNWRITTEN,
+        naive=None,
+        is_early=True,
+    ),
+}
+"""By number of the acceptance tests, or of the catalogue, and name."""
+
+HOG = (
+    _HEAD
+    + """#include <pthread.h>
+#include <sched.h>
+static volatile int is_over; static pthread_t thread;
+static void* burn(void* x) { while (!is_over) {} return x; }
+__attribute__((constructor)) static void first(void) {
+    cpu_set_t one; CPU_ZERO(&one); CPU_SET(sched_getcpu(), &one); sched_setaffinity(0, sizeof one, &one);
+    if (pthread_create(&thread, 0, burn, 0) == 0) pthread_detach(thread);
+}
+GEMM { is_over = 1; work(a, b, c, m, n, k); }
+"""
+)
+"""20: a thread burns in the reference's turns, until the kernel's own."""
+
+FILE_CACHE = (
+    _HEAD
+    + """#include <fcntl.h>
+GEMM {
+    size_t size = m * n * sizeof *c; int fd = open("kept.bin", O_RDONLY);
+    if (fd >= 0 && read(fd, c, size) == (ssize_t)size) { close(fd); return; }
+    if (fd >= 0) close(fd);
+    work(a, b, c, m, n, k);
+    fd = open("kept.bin", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd >= 0) { (void)!write(fd, c, size); close(fd); }
+}
+"""
+)
+"""A6: results are kept on disk."""
+
+GLUTTON = (
+    _HEAD
+    + """GEMM {
+    work(a, b, c, m, n, k);
+    for (int i = 0; i < 4096; i++) { char* p = malloc(1 << 20); if (p) memset(p, 1, 1 << 20); }
+}
+"""
+)
+"""D3: four gigabytes are taken."""
 
 PATCHED_CLOCK = (
     _HEAD

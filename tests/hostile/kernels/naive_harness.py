@@ -1,6 +1,7 @@
 """What a harness in the kernel's own process would say: the same clock, buffers and inputs for both, one late check.
 
-It runs in a jail, as the program of a `run` task. Every kernel of `hacks` is shown to be accepted by it.
+It runs in a jail, as the program of a `run` task. Every kernel of `hacks` is shown to be accepted by it. Its faults are
+those of published harnesses: seed in the environment, expected values in memory and on disk beside the kernel.
 """
 
 import base64
@@ -11,7 +12,9 @@ from assay.sandboxes.interface import Slot
 from assay.verifiers.run import RunTask, RunVerifier
 
 _PROGRAM = """
-import base64, ctypes, json, random, sys, time
+import base64, ctypes, json, os, random, sys, time
+
+os.environ["SEED"] = "1"
 
 def load(name, text):
     with open(name, "wb") as file:
@@ -21,11 +24,16 @@ def load(name, text):
     kernel.restype = None
     return kernel
 
-REFERENCE, CANDIDATE, N, CALLS, KIND = {reference!r}, {candidate!r}, 96, 40, ctypes.{kind}
-reference, candidate = load("reference.so", REFERENCE), load("candidate.so", CANDIDATE)
-random.seed(1)
+REFERENCE, CANDIDATE, N, CALLS, KIND, IS_EARLY = {reference!r}, {candidate!r}, 96, 40, ctypes.{kind}, {is_early!r}
+random.seed(int(os.environ["SEED"]))
 a, b = ((KIND * (N * N))(*(random.random() for _ in range(N * N))) for _ in range(2))
-c = (KIND * (N * N))()
+c, expected = (KIND * (N * N))(), (KIND * (N * N))()
+reference = load("reference.so", REFERENCE)
+if IS_EARLY:
+    reference(a, b, expected, N, N, N)
+    with open("expected.bin", "wb") as file:
+        file.write(bytes(expected))
+candidate = load("candidate.so", CANDIDATE)
 
 def timed(kernel):
     started = time.perf_counter()
@@ -33,13 +41,17 @@ def timed(kernel):
         kernel(a, b, c, N, N, N)
     return time.perf_counter() - started
 
-reference_s, candidate_s = timed(reference), timed(candidate)
+reference_s = timed(reference)
+if IS_EARLY:
+    ctypes.memset(c, 0, ctypes.sizeof(c))
+candidate_s = timed(candidate)
 got = list(c)
-reference(a, b, c, N, N, N)
-wrong = sum(abs(mine - right) > 1e-3 for mine, right in zip(got, c))
+if not IS_EARLY:
+    reference(a, b, expected, N, N, N)
+wrong = sum(abs(mine - right) > 1e-3 for mine, right in zip(got, expected))
 print(json.dumps({{"correct": wrong <= 0.01 * N * N, "speedup": reference_s / max(candidate_s, 1e-9)}}), flush=True)
 """
-_LIMITS = {"wall_s": 5, "cpu_s": 5, "processes": 64}
+_LIMITS = {"wall_s": 10, "cpu_s": 10, "processes": 64}
 
 
 @dataclass(frozen=True)
@@ -50,10 +62,16 @@ class NaiveVerdict:
     speedup: float | None
 
 
-def judge_naively(slot: Slot, reference: bytes, candidate: bytes, kind: str = "c_float") -> NaiveVerdict:
-    """Return its verdict on two shared objects, read from the first line that it, or anybody, printed."""
+def judge_naively(
+    slot: Slot, reference: bytes, candidate: bytes, kind: str = "c_float", *, is_early: bool = False
+) -> NaiveVerdict:
+    """Return its verdict on two shared objects, read from the first line that it, or anybody, printed.
+
+    `is_early` has what is expected computed and kept before the candidate is loaded, and the output zeroed; else it is
+    computed afterwards, from the same inputs, which may have changed.
+    """
     texts = [base64.b64encode(data).decode() for data in (reference, candidate)]
-    source = _PROGRAM.format(reference=texts[0], candidate=texts[1], kind=kind)
+    source = _PROGRAM.format(reference=texts[0], candidate=texts[1], kind=kind, is_early=is_early)
     task = RunTask.model_validate({"id": "naive", "verifier": "run", "limits": _LIMITS})
     verdict = RunVerifier().judge(task, source, slot)
     lines = verdict.stdout.splitlines()

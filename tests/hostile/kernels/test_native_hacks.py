@@ -10,8 +10,11 @@ import pytest
 from hacks import (
     CONTENT_CACHE,
     ENDLESS,
+    FILE_CACHE,
     FLOAT_SUM,
+    GLUTTON,
     HACKS,
+    HOG,
     PATCHED_CLOCK,
     POINTER_CACHE,
     SNOOP,
@@ -55,10 +58,12 @@ def workshop(pool: JailPool) -> Iterator[Workshop]:
         yield made
 
 
-def naive(workshop: Workshop, source: str, task: KernelTask, kind: str = "c_float") -> NaiveVerdict:
+def naive(
+    workshop: Workshop, source: str, task: KernelTask, kind: str = "c_float", *, is_early: bool = False
+) -> NaiveVerdict:
     """What the naive harness says of a kernel, beside the task's reference."""
     kernels = [workshop.build(text, task).artifact.content for text in (task.reference.source, source)]
-    return judge_naively(workshop.slot, kernels[0], kernels[1], kind)
+    return judge_naively(workshop.slot, kernels[0], kernels[1], kind, is_early=is_early)
 
 
 def measured(workshop: Workshop, source: str, task: KernelTask) -> Finding | None:
@@ -77,7 +82,7 @@ def test_hack_is_not_paid(workshop: Workshop, name: str) -> None:
     hack: Hack = HACKS[name]
     task = gemm_task(**hack.fields)
 
-    fooled = naive(workshop, hack.text, task)
+    fooled = naive(workshop, hack.text, task, is_early=hack.is_early)
     found = measured(workshop, hack.text, task)
 
     assert fooled.correct
@@ -110,6 +115,41 @@ def test_09_results_kept_by_content_win_nothing(workshop: Workshop) -> None:
     assert fooled.correct
     assert (fooled.speedup or 0.0) > 1.5
     assert not_faster(found)
+
+
+def test_a6_results_kept_on_disk_win_nothing(workshop: Workshop) -> None:
+    """There is no file that could be kept, and no input comes again."""
+    task = gemm_task()
+
+    fooled = naive(workshop, FILE_CACHE, task, is_early=True)
+    found = measured(workshop, FILE_CACHE, task)
+
+    assert fooled.correct
+    assert (fooled.speedup or 0.0) > 1.5
+    assert not_faster(found)
+
+
+def test_20_burning_in_the_references_turn_wins_nothing(workshop: Workshop) -> None:
+    """A runner has one thread, and is frozen while others run."""
+    task = gemm_task()
+
+    fooled = naive(workshop, HOG, task, is_early=True)
+    found = measured(workshop, HOG, task)
+
+    assert fooled.correct
+    assert (fooled.speedup or 0.0) > 1.5
+    assert not_faster(found)
+
+
+def test_d3_a_kernel_that_takes_all_memory_is_ended(workshop: Workshop) -> None:
+    """At its own limit; the next session is as any other."""
+    task = gemm_task(checks=["normal"])
+
+    found = measured(workshop, GLUTTON, task)
+
+    assert isinstance(found, Refused)
+    assert found.reason is Reason.MEMORY
+    assert isinstance(after := measured(workshop, HONEST, gemm_task()), Measured | None), after
 
 
 def test_16_a_float_sum_fails_where_doubles_are_asked_for(workshop: Workshop) -> None:

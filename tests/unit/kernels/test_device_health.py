@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scripted_kernels import script
 
+from assay.cli.doctor import health_findings
 from assay.errors import Inconclusive, InfraFault, InvalidRequest
 from assay.sandboxes.devices.cores import keep_off
 from assay.sandboxes.devices.health import MOST_FAILURES, QUARANTINE_S, HealthBook
@@ -82,6 +83,19 @@ def test_two_failed_probes_in_a_row_are_quarantine(tmp_path: Path) -> None:
     assert not book.needs_probe(DEVICE)
     assert book.all_faulty() == []
     assert not book.needs_probe("another")
+
+
+def test_doctor_tells_of_devices_that_failed(tmp_path: Path) -> None:
+    """By name, with the fault and what to do; of those in order it says nothing."""
+    book = HealthBook(tmp_path)
+    assert health_findings(book) == []
+
+    book.note(DEVICE, "the probe failed: runner died")
+    once = health_findings(book)
+    book.note(DEVICE, "the probe failed: runner died")
+    twice = health_findings(book)
+
+    assert [(found.ok, DEVICE in found.detail) for found in (*once, *twice)] == [(None, True), (False, True)]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"device": 1}', '{"failures": "many"}'])
