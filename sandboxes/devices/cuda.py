@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from assay.errors import Inconclusive, InfraFault
 from assay.sandboxes.devices.cuda_native import NativeRunner, start_native
 from assay.sandboxes.devices.cuda_peer import Site
-from assay.sandboxes.devices.cuda_runner import CudaRunner, start_runner
+from assay.sandboxes.devices.cuda_runner import CudaRunner, spawn_runner
 from assay.sandboxes.devices.interface import (
     Artifact,
     Clock,
@@ -32,6 +32,8 @@ _NOISE_LIMIT = 0.01
 _NATIVE_NOISE_LIMIT = 0.03
 """Of the wall, which has the host's part of a call in it."""
 _MARGIN_S = 1e-4
+_GROUP = 3
+"""Runners that are open at once: reference, candidate, and the reference again."""
 _THROTTLED_PAUSE_S = 0.05
 _HANDED_ON = ("LD_LIBRARY_PATH", "PYTHONPATH")
 """Variables of the judge by which runners find the driver and cupy."""
@@ -58,7 +60,8 @@ class CudaDevice:
         self._rule = rule or ClockRule()
         handed_on = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
         self._site = Site(telemetry.board.uuid, {**handed_on, **(environment or {})})
-        self._runners: list[Runner] = []
+        self._runners: list[CudaRunner | NativeRunner] = []
+        self._spares: list[CudaRunner] = []
         self._is_closed = False
         try:
             self._check_alone()
@@ -102,7 +105,7 @@ class CudaDevice:
         if self._is_native:
             runner = start_native(self._site, self._toll, artifact, segment_bytes, limits)
         else:
-            runner = start_runner(self._site, artifact, segment_bytes, limits)
+            runner = self._start(artifact, segment_bytes, limits)
         if not isinstance(runner, Failure):
             self._runners.append(runner)
         return runner
@@ -123,13 +126,42 @@ class CudaDevice:
             return
         self._is_closed = True
         try:
-            for runner in self._runners:
+            for runner in (*self._runners, *self._spares):
                 runner.close()
             if self._is_locked:
                 self._telemetry.unlock_clocks()
             self._check_alone()
         finally:
             self._telemetry.close()
+
+    def _start(self, artifact: Artifact, segment_bytes: int, limits: RunnerLimits) -> CudaRunner | Failure:
+        """Start a runner. Raises InfraFault.
+
+        The first of a group starts the processes of the next ones too: contexts take long to make, and side by side no
+        longer. All have been made when this returns, so that none is made while something is timed.
+        """
+        if all(runner.is_closed for runner in self._runners) and len(self._spares) < _GROUP - 1:
+            self._spares += [spawn_runner(self._site, segment_bytes) for _ in range(_GROUP - len(self._spares))]
+        runner = self._take_spare(segment_bytes) or spawn_runner(self._site, segment_bytes)
+        try:
+            for one in (runner, *self._spares):
+                one.greet()
+            failure = runner.load(artifact, limits)
+        except BaseException:
+            runner.close()
+            raise
+        if failure is not None:
+            runner.close()
+        return failure or runner
+
+    def _take_spare(self, segment_bytes: int) -> CudaRunner | None:
+        """Return a process that was started before, with a segment of that size; end those of other sizes."""
+        while self._spares:
+            spare = self._spares.pop()
+            if len(spare.segment) == segment_bytes:
+                return spare
+            spare.close()
+        return None
 
     def _check_alone(self) -> None:
         others = self._telemetry.processes()

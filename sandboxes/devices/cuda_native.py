@@ -13,8 +13,8 @@ from dataclasses import replace
 from assay.errors import InfraFault, SandboxFault
 from assay.sandboxes.devices import cuda_control as control
 from assay.sandboxes.devices.cuda_faults import NAMES
-from assay.sandboxes.devices.cuda_peer import Peer, Site, memory_file, start_peer
-from assay.sandboxes.devices.cuda_runner import BESIDE_S, CudaRunner, start_runner
+from assay.sandboxes.devices.cuda_peer import Peer, Site, start_peer, write_memory_file
+from assay.sandboxes.devices.cuda_runner import BESIDE_S, CudaRunner, spawn_runner
 from assay.sandboxes.devices.interface import Artifact, Call, Failure, FailureKind, Form, Reply, RunnerLimits
 from assay.sandboxes.devices.processor_time import now_s
 from assay.sandboxes.devices.segments import Segment, pack_arguments
@@ -43,6 +43,11 @@ class NativeRunner:
     def pid(self) -> int:
         """The kernel's process."""
         return self._peer.pid
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its process has been ended."""
+        return self._peer.is_ended
 
     @property
     def segment(self) -> memoryview:
@@ -166,16 +171,28 @@ class NativeRunner:
         return Failure(FailureKind.DEVICE, name)
 
 
+def start_keeper(site: Site, segment_bytes: int) -> CudaRunner:
+    """Start the process that has the device's memory. Raises InfraFault."""
+    keeper = spawn_runner(site, segment_bytes)
+    try:
+        failure = keeper.load(Artifact(Form.CUBIN, b""), RunnerLimits())
+    except BaseException:
+        keeper.close()
+        raise
+    if failure is not None:
+        raise InfraFault(f"the keeper of a frame did not start: {failure}")
+    return keeper
+
+
 def start_native(
     site: Site, toll: Toll, artifact: Artifact, segment_bytes: int, limits: RunnerLimits
 ) -> NativeRunner | Failure:
     """Start a keeper and a kernel's process, and have that load its kernel. Raises InfraFault."""
-    keeper = start_runner(site, Artifact(Form.CUBIN, b""), segment_bytes, limits)
-    if isinstance(keeper, Failure):
-        raise InfraFault(f"the keeper of a frame did not start: {keeper}")
+    keeper = start_keeper(site, segment_bytes)
     page = Segment(control.PAGE_BYTES)
-    kernel = memory_file("kernel", artifact.content)
+    kernel = os.memfd_create("kernel", os.MFD_CLOEXEC)
     try:
+        write_memory_file(kernel, artifact.content)
         runner = NativeRunner(start_peer(site, PROGRAM, (page.fd, kernel)), keeper, page, toll)
     finally:
         os.close(kernel)

@@ -39,11 +39,17 @@ class Peer:
         self._channel = channel
         self._cpu_s = 0.0
         self._is_ended = False
+        self._has_greeted = False
 
     @property
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it has been ended."""
+        return self._is_ended
 
     def cpu_s(self) -> float:
         """Return its processor time; the last that was seen, once it is gone."""
@@ -54,10 +60,13 @@ class Peer:
         return self._cpu_s
 
     def greet(self, page: memoryview) -> None:
-        """Wait until it has a context. Raises InfraFault if it gets none."""
+        """Wait until it has a context, if it has not said so before. Raises InfraFault if it gets none."""
+        if self._has_greeted:
+            return
         self.wait_at_most(_CONTEXT_S)
         said = self.hear()
         if said == control.HELLO:
+            self._has_greeted = True
             return
         if said == control.FAULT:
             failure_of(*control.read_fault(page))
@@ -145,13 +154,12 @@ def start_peer(site: Site, program: str, fds: Sequence[int]) -> Peer:
     return Peer(process, ours)
 
 
-def memory_file(name: str, content: bytes) -> int:
-    """Return the descriptor of a file in memory, at its beginning."""
-    fd = os.memfd_create(name, os.MFD_CLOEXEC)
-    with os.fdopen(os.dup(fd), "wb") as file:
-        file.write(content)
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
+def write_memory_file(fd: int, content: bytes) -> None:
+    """Put the content of a file in memory down; who reads it has a position of its own."""
+    view = memoryview(content)
+    at = 0
+    while at < len(content):
+        at += os.pwrite(fd, view[at:], at)
 
 
 def _environment(site: Site) -> dict[str, str]:

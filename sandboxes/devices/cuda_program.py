@@ -65,15 +65,13 @@ def main(arguments: Sequence[str]) -> int:
     with socket.socket(fileno=channel_fd) as channel:
         page = memoryview(mmap.mmap(page_fd, os.fstat(page_fd).st_size))
         segment = mmap.mmap(segment_fd, os.fstat(segment_fd).st_size)
-        with open(artifact_fd, "rb") as file:
-            artifact = file.read()
         os.close(page_fd)
         os.close(segment_fd)
         if not HAS_CUPY:
             channel.send(control.NO_CUPY)
             return FAILED_S
         try:
-            _serve(channel, page, segment, artifact)
+            _serve(channel, page, segment, artifact_fd)
         except Faulty as fault:
             control.write_fault(page, fault.step, fault.status)
             channel.send(control.FAULT)
@@ -81,11 +79,13 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _serve(channel: socket.socket, page: memoryview, segment: mmap.mmap, artifact: bytes) -> None:
+def _serve(channel: socket.socket, page: memoryview, segment: mmap.mmap, artifact_fd: int) -> None:
     gpu = attempt(Step.CONTEXT, Gpu)
     channel.send(control.HELLO)
     if channel.recv(1) != control.LOAD:
         return
+    with open(artifact_fd, "rb") as file:
+        artifact = file.read()
     holder = _Holder(gpu, segment, attempt(Step.LOAD, lambda: gpu.load(artifact)) if artifact else 0)
     if not artifact:
         control.write_shared(page, holder.share())

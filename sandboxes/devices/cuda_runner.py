@@ -11,7 +11,7 @@ from assay.errors import InfraFault
 from assay.sandboxes.devices import cuda_control as control
 from assay.sandboxes.devices.cuda_control import Plan
 from assay.sandboxes.devices.cuda_faults import failure_of
-from assay.sandboxes.devices.cuda_peer import Peer, Site, memory_file, start_peer
+from assay.sandboxes.devices.cuda_peer import Peer, Site, start_peer, write_memory_file
 from assay.sandboxes.devices.interface import Artifact, Call, Failure, FailureKind, Reply, RunnerLimits
 from assay.sandboxes.devices.processor_time import now_s
 from assay.sandboxes.devices.segments import Segment
@@ -27,8 +27,9 @@ _AGREE_S = 1e-3
 class CudaRunner:
     """Implements `interface.Runner`."""
 
-    def __init__(self, peer: Peer, page: Segment, segment: Segment) -> None:
+    def __init__(self, peer: Peer, kernel_fd: int, page: Segment, segment: Segment) -> None:
         self._peer = peer
+        self._kernel_fd = kernel_fd
         self._page = page
         self._segment = segment
         self._waits_s = 0.0
@@ -48,9 +49,19 @@ class CudaRunner:
         """The page that it shares with the judge."""
         return self._page.view
 
-    def load(self, limits: RunnerLimits) -> Failure | None:
-        """Wait for its context, and have it load its kernel. Raises InfraFault for our own faults."""
+    @property
+    def is_closed(self) -> bool:
+        """Whether its process has been ended."""
+        return self._peer.is_ended
+
+    def greet(self) -> None:
+        """Wait for its context. Raises InfraFault if it gets none."""
         self._peer.greet(self.page)
+
+    def load(self, artifact: Artifact, limits: RunnerLimits) -> Failure | None:
+        """Have it load its kernel; without content it keeps frames for others. Raises InfraFault for our own faults."""
+        self.greet()
+        write_memory_file(self._kernel_fd, artifact.content)
         return self._exchange(control.LOAD, control.READY, limits.start_s)
 
     def stage(self, call: Call) -> Failure | None:
@@ -92,6 +103,9 @@ class CudaRunner:
         finally:
             self._page.close_fd()
             self._segment.close_fd()
+            if self._kernel_fd >= 0:
+                os.close(self._kernel_fd)
+                self._kernel_fd = -1
 
     def checked(self, answer: bytes | Failure, wanted: bytes) -> Failure | None:
         """Return what is wrong with an answer; what is wrong ends it. Raises InfraFault where the fault is ours."""
@@ -118,23 +132,8 @@ class CudaRunner:
         return Reply(max(wall_s - told.hold_s, told.device_s), device_s=told.device_s)
 
 
-def start_runner(site: Site, artifact: Artifact, segment_bytes: int, limits: RunnerLimits) -> CudaRunner | Failure:
-    """Start a runner in a process of its own and have it load its kernel; without content it keeps frames for others.
-
-    Raises InfraFault.
-    """
+def spawn_runner(site: Site, segment_bytes: int) -> CudaRunner:
+    """Start a runner's process, which makes its context meanwhile; it holds no kernel yet."""
     page, segment = Segment(control.PAGE_BYTES), Segment(segment_bytes)
-    kernel = memory_file("kernel", artifact.content)
-    try:
-        runner = CudaRunner(start_peer(site, PROGRAM, (page.fd, segment.fd, kernel)), page, segment)
-    finally:
-        os.close(kernel)
-    try:
-        failure = runner.load(limits)
-    except BaseException:
-        runner.close()
-        raise
-    if failure is not None:
-        runner.close()
-        return failure
-    return runner
+    kernel_fd = os.memfd_create("kernel", os.MFD_CLOEXEC)
+    return CudaRunner(start_peer(site, PROGRAM, (page.fd, segment.fd, kernel_fd)), kernel_fd, page, segment)

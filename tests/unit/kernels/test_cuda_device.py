@@ -1,5 +1,6 @@
 """CUDA devices over a fake of cupy: the contract of devices, whose fault errors are, and what a call does."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -158,10 +159,12 @@ def test_errors_of_the_machine_blame_no_kernel(device: CudaDevice, make: Make) -
         make(FAKE_CUDA_BYTES=str(2**20)).open(copying(), BYTES, RunnerLimits())
 
 
-def test_without_cupy_the_judge_says_how_to_get_it() -> None:
+def test_without_cupy_the_judge_says_how_to_get_it(make: Make) -> None:
     """The extra's name is in the message."""
+    if importlib.util.find_spec("cupy_backends") is not None:
+        pytest.skip("cupy is installed")
     with pytest.raises(InfraFault, match=r"assay\[cuda\]"):
-        CudaDevice(ScriptedTelemetry(), environment={"PYTHONPATH": ""}).open(copying(), BYTES, RunnerLimits())
+        make(PYTHONPATH="").open(copying(), BYTES, RunnerLimits())
 
 
 def test_a_cubin_is_all_that_it_runs(device: CudaDevice) -> None:
@@ -323,3 +326,23 @@ def test_the_worker_never_imports_cupy() -> None:
     done = subprocess.run([sys.executable, "-c", loads], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_contexts_of_a_group_are_made_side_by_side_and_before_it_is_timed(make: Make, tmp_path: Path) -> None:
+    """The first of a group starts three processes; the others take them over, whatever they hold; none comes later."""
+    log = tmp_path / "log"
+    on = make(FAKE_CUDA_LOG=str(log))
+
+    def contexts() -> int:
+        return sum(one[0] == "setDevice" for one in calls_of(log))
+
+    trio = [on.open(copying(), BYTES, RunnerLimits())]
+    assert contexts() == 3
+    trio += [on.open(copying(), BYTES, RunnerLimits()) for _ in range(2)]
+    assert contexts() == 3
+    for runner in trio:
+        assert isinstance(runner, CudaRunner)
+        assert isinstance(call(runner), Reply)
+        runner.close()
+    opened(on, copying(), 2 * BYTES)
+    assert contexts() == 6
