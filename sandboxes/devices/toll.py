@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from assay.sandboxes.devices.interface import Reply
 
 _LEFT = 0.05
+_ENOUGH = 4
 
 
 @dataclass
@@ -17,6 +18,13 @@ class Toll:
 
     least: dict[bool, tuple[float, float]] = field(default_factory=dict)
     """Wall and processor seconds, from cold caches (True) and from warm ones."""
+    weighed: int = 0
+    """Runners that were asked so far."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether so many runners were asked that more would hardly tell anything new."""
+        return self.weighed >= _ENOUGH
 
     def learn(self, replies: Sequence[Reply], *, is_cold: bool) -> None:
         """Take in the empty calls of a runner."""

@@ -2,12 +2,13 @@
 
 Every one has sizes that its prompt names and hidden ones: odd, prime, one, and just beyond a tile. The first size of
 either kind is timed; the others are checked only. For `backend` `cuda` the reference, the tier and the launch plan are
-those of CUDA; a task in another language of devices has that reference too.
+those of CUDA; a task in another language of devices has that reference too, and one in torch a module of torch's own.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any  # Any: task documents are JSON values
 
+from assay.verifiers.kernels.modules import module_source
 from assay.verifiers.kernels.ready_c import c_source
 from assay.verifiers.kernels.ready_cuda import cuda_plan, cuda_source, triton_plan
 
@@ -56,19 +57,19 @@ _AXES: Mapping[str, tuple[str, ...]] = {
 }
 _PUBLIC: Mapping[str, Sequence[Axes]] = {
     "gemm": ((192, 192, 192), (64, 128, 32)),
-    "axpy": ((1 << 20,), (4096,)),
+    "axpy": ((1 << 18,), (4096,)),
     "softmax": ((128, 1024), (64, 128)),
     "layer_norm": ((256, 512), (64, 128)),
-    "reduction": ((2048, 1024), (64, 128)),
+    "reduction": ((1024, 768), (64, 128)),
     "transpose": ((512, 512), (64, 128)),
     "convolution": ((1, 8, 66, 66, 16, 3, 3), (2, 3, 16, 16, 4, 5, 5)),
 }
 _HIDDEN: Mapping[str, Sequence[Axes]] = {
     "gemm": ((131, 257, 193), (67, 129, 31), (1, 97, 65), (113, 1, 2), (1, 1, 1)),
-    "axpy": ((1_048_583,), (4099,), (257,), (1,)),
+    "axpy": ((262_147,), (4099,), (257,), (1,)),
     "softmax": ((127, 1021), (67, 129), (1, 257), (3, 2)),
     "layer_norm": ((251, 509), (67, 129), (1, 257), (3, 5)),
-    "reduction": ((2039, 1033), (67, 129), (1, 257), (13, 1)),
+    "reduction": ((769, 1031), (67, 129), (1, 257), (13, 1)),
     "transpose": ((509, 521), (67, 129), (1, 257), (257, 1), (1, 1)),
     "convolution": ((1, 7, 67, 71, 13, 3, 5), (3, 1, 11, 13, 1, 1, 1), (1, 2, 17, 9, 5, 7, 3), (1, 1, 1, 1, 1, 1, 1)),
 }
@@ -143,4 +144,6 @@ def _by_backend(operation: str, dtype: str, backend: str, language: str) -> Docu
         reference = {"language": "cuda_cpp", "source": cuda_source(operation, dtype), "plan": plan}
         theirs = triton_plan(operation) if language == "triton" else plan
         return {"tier": "device_only", "language": language or "cuda_cpp", "reference": reference, "plan": theirs}
+    if language == "torch":
+        return {"language": language, "reference": {"language": language, "source": module_source(operation)}}
     return {"reference": {"language": "c", "source": c_source(operation, dtype)}}

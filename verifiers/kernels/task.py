@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self  # Any: documents before validat
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
+from assay.schema import Limits
 from assay.verifiers.kernels.abi import Abi, Role, place
 from assay.verifiers.kernels.generators import InputRange, ValueProfile
 from assay.verifiers.kernels.oracles import Operation
@@ -66,6 +67,8 @@ class KernelTask(RuleTask):
     verifier: Literal["kernel"] = "kernel"
     kernel: str | None = None
     """A ready task, by operation and type (`gemm/float32`); fields that the task gives itself go before its."""
+    limits: Limits = Limits(attempt_wall_s=180.0)
+    """What an attempt may use; 180 s in all, as a busy machine needs more than twice the time."""
     backend: Backend = Backend.CPU
     """Where it is timed."""
     tier: Tier = Tier.NATIVE

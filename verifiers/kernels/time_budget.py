@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from assay.schema import Wire
 
 _TIMINGS: Mapping[str, Mapping[str, float | None]] = {
-    "quick": {"warm_up_s": 0.5, "time_s": 6.0, "first_look_s": 0.5},
+    "quick": {"warm_up_s": 0.5, "time_s": 5.0, "first_look_s": 0.5},
     "standard": {"warm_up_s": 2.0, "time_s": 30.0, "first_look_s": 0.5},
     "paper": {"warm_up_s": 10.0, "time_s": 30.0, "first_look_s": None},
 }
@@ -23,10 +23,10 @@ class Timing(Wire):
     """
 
     profile: Literal["quick", "standard", "paper"] = "quick"
-    """0.5 + 6 s, 2 + 30 s, or the 10 + 30 s without early end of CUDA-L2 section 2.4."""
+    """0.5 + 5 s, 2 + 30 s, or the 10 + 30 s without early end of CUDA-L2 section 2.4."""
     warm_up_s: float = Field(0.5, ge=0, le=120, allow_inf_nan=False)
     """Seconds of alternating calls of both kernels before anything counts, per shape."""
-    time_s: float = Field(6.0, gt=0, le=600, allow_inf_nan=False)
+    time_s: float = Field(5.0, gt=0, le=600, allow_inf_nan=False)
     """Seconds of rounds, per shape, if nothing ends them early."""
     first_look_s: float | None = Field(0.5, gt=0, le=600, allow_inf_nan=False)
     """After as many, or a sixteenth of `time_s`, the times are looked at and may end the rounds; null: never early."""

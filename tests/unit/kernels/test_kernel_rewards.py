@@ -192,7 +192,7 @@ def test_timing_profiles_preset_the_times() -> None:
     paper = gemm_task(timing={"profile": "paper", "time_s": 40}, limits={"attempt_wall_s": 100}).timing
 
     assert (paper.warm_up_s, paper.time_s, paper.first_look_s) == (10.0, 40.0, None)
-    assert gemm_task(timing={}).timing.time_s == 6.0
+    assert gemm_task(timing={}).timing.time_s == 5.0
 
 
 @pytest.mark.parametrize(
