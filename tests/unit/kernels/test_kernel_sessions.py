@@ -61,6 +61,22 @@ def test_no_content_and_no_order_of_addresses_comes_twice() -> None:
     assert len(places) > 0.9 * len(on.calls)
 
 
+def test_nothing_of_a_call_is_left_for_the_next() -> None:
+    """Runners may share memory: the reference's output must not be there when the candidate is called."""
+    left: list[bool] = []
+
+    def look_around(call: Invocation) -> None:
+        multiply(call)
+        beside = np.frombuffer(call.segment, np.uint8).copy()
+        beside[call.call.offset : call.call.offset + call.call.size_bytes] = 0
+        left.append(bool(beside.any()))
+
+    run(script(look_around))
+
+    assert len(left) > 50
+    assert not any(left)
+
+
 def test_the_timed_runner_is_a_fresh_one() -> None:
     """Nothing that a candidate kept from its checks is there when it is timed; every runner ends with the session."""
     on = device(script())
