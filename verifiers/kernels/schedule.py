@@ -38,7 +38,7 @@ BLOCK = len(ORDERS)
 """Rounds in which every order occurs once."""
 ALPHA = 0.05
 """The probability, over all looks together, that an interval misses."""
-MOST_GENERATIONS = 16
+MOST_GENERATIONS = 8
 """Starting processes takes time too: longer rounds of timing have longer generations."""
 LEAST_ROUNDS = 2 * BLOCK
 """Of a generation."""

@@ -29,7 +29,7 @@ class Timing(Wire):
     time_s: float = Field(5.0, gt=0, le=600, allow_inf_nan=False)
     """Seconds of rounds, per shape, if nothing ends them early."""
     first_look_s: float | None = Field(0.5, gt=0, le=600, allow_inf_nan=False)
-    """After as many, or a sixteenth of `time_s`, the times are looked at and may end the rounds; null: never early."""
+    """After as many, or an eighth of `time_s`, the times are looked at and may end the rounds; null: never early."""
     min_rounds: int = Field(30, ge=6, le=100_000)
     """Rounds at least, whatever the time."""
     max_rounds: int = Field(20_000, ge=6, le=1_000_000)

@@ -95,8 +95,8 @@ def test_every_generation_of_rounds_has_fresh_runners() -> None:
 
     found = speed(run(script(), gemm_task(timing=timing), on))
 
-    assert (found.generations, found.rounds) == (12, 12 * 18)
-    assert on.opened[4:] == [b"reference", b"reference", b"candidate"] * 12
+    assert (found.generations, found.rounds) == (7, 7 * 30)
+    assert on.opened[4:] == [b"reference", b"reference", b"candidate"] * 7
 
 
 def differing(spread: float, seed: int) -> Callable[[Invocation], float]:
@@ -186,7 +186,7 @@ def test_an_obvious_difference_is_decided_at_the_first_look() -> None:
 
     assert (found.looks, found.is_decided) == (1, True)
     assert found.speed is not None
-    assert found.speed.rounds == 36
+    assert found.speed.rounds == 42
 
 
 def test_an_undecided_difference_is_looked_at_again_until_the_time_is_up() -> None:

@@ -206,17 +206,17 @@ def test_rounds_are_counted_by_the_reference(seconds: float, round_s: float, rou
 @pytest.mark.parametrize(
     ("time_s", "first_look_s", "round_s", "rounds", "after"),
     [
-        (8.0, 0.5, 0.02, 30, (1, 2, 4, 8, 14)),
-        (8.0, 0.5, 0.3, 12, (1, 2, 3)),
-        (30.0, 0.5, 0.02, 96, (1, 2, 4, 8, 16)),
-        (30.0, None, 0.02, 96, (16,)),
+        (5.0, 0.5, 0.02, 36, (1, 2, 4, 7)),
+        (5.0, 0.5, 0.3, 12, (1, 2, 3)),
+        (30.0, 0.5, 0.02, 192, (1, 2, 4, 8)),
+        (30.0, None, 0.02, 192, (8,)),
         (0.1, 0.1, 1.0, 12, (1, 2, 3)),
     ],
 )
 def test_looks_double(
     time_s: float, first_look_s: float | None, round_s: float, rounds: int, after: tuple[int, ...]
 ) -> None:
-    """After 1, 2, 4, ... generations of equal length up to the last, at most sixteen; or after the last alone."""
+    """After 1, 2, 4, ... generations of equal length up to the last, at most eight; or after the last alone."""
     found = stages(Timing(time_s=time_s, first_look_s=first_look_s), round_s)
 
     assert (found.rounds, found.looks) == (rounds, after)
