@@ -27,10 +27,10 @@ def test_scripts_parse_and_may_be_executed(script: Path) -> None:
 
 
 def test_the_lock_pins_everything_that_is_asked_for() -> None:
-    """Each direct dependency has one exact version, but for those of `cuda`: only hosts with a GPU install them."""
+    """Each direct dependency has one exact version, but for those that only hosts with a GPU install."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
-    extras = {name: extra for name, extra in project["optional-dependencies"].items() if name != "cuda"}
+    extras = {name: extra for name, extra in project["optional-dependencies"].items() if name not in ("cuda", "triton")}
     asked = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]
     wanted = {normalised(one) for one in asked} - {"assay"}
 
