@@ -13,7 +13,8 @@ _ENOUGH = 4
 class Toll:
     """What an empty call takes, by the least of all runners of a device: none can raise it for itself.
 
-    Of each runner the middle one counts: what is left on its calls would hide a part of what a quick kernel gains.
+    Of each runner the usual one counts by processor time: what is left on its calls would hide a part of what a quick
+    kernel gains. On the wall it is a quick one, as others have waited for the processor.
     """
 
     least: dict[bool, tuple[float, float]] = field(default_factory=dict)
@@ -29,9 +30,9 @@ class Toll:
     def learn(self, replies: Sequence[Reply], *, is_cold: bool) -> None:
         """Take in the empty calls of a runner."""
         known = self.least.get(is_cold, (float("inf"), float("inf")))
-        columns = ([reply.wall_s for reply in replies], [reply.cpu_s or 0.0 for reply in replies])
-        usual = [sorted(column)[len(column) // 2] for column in columns]
-        self.least[is_cold] = (min(known[0], usual[0]), min(known[1], usual[1]))
+        walls, cpus = sorted(reply.wall_s for reply in replies), sorted(reply.cpu_s or 0.0 for reply in replies)
+        wall_s, cpu_s = walls[len(walls) // 10], cpus[len(cpus) // 2]
+        self.least[is_cold] = (min(known[0], wall_s), min(known[1], cpu_s))
 
     def take_off(self, reply: Reply, *, is_cold: bool) -> Reply:
         """Return what the kernel itself took, never below a small share of an empty call: no time is zero."""
