@@ -16,7 +16,7 @@ from assay.verifiers.kernels.session import Session
 from assay.verifiers.kernels.speed import COARSE
 from assay.verifiers.kernels.task import Shape
 
-GATE_EFFORTS = (1, 2, 4)
+GATE_EFFORTS = (1, 2)
 """Times the task's pairs after which is looked whether a clock is as steady as the device can be."""
 LEAST_OVER_EMPTY = 2.0
 """The reference must take this many times what an empty call takes: below, what is taken off decides the ratio."""

@@ -37,7 +37,7 @@ class Timing(Wire):
     precision: float = Field(0.03, gt=0, le=1)
     """Half-width of the speed-up's interval, as a share, at which it is narrow enough to stop."""
     gate_pairs: int = Field(30, ge=30, le=10_000)
-    """Pairs of the reference with itself by which the device is found quiet; up to four times as many if need be."""
+    """Pairs of the reference with itself by which the device is found quiet; twice as many if need be."""
     mode: Literal["offline", "server"] = "offline"
     """Back to back, or with random gaps before the calls."""
     qps: float | None = Field(None, gt=0, le=1e6, allow_inf_nan=False)
