@@ -35,6 +35,7 @@ _MARGIN_S = 1e-4
 _GROUP = 3
 """Runners that are open at once: reference, candidate, and the reference again."""
 _THROTTLED_PAUSE_S = 0.05
+_LOOK_AGAIN_S = 0.1
 _HANDED_ON = ("LD_LIBRARY_PATH", "PYTHONPATH")
 """Variables of the judge by which runners find the driver and cupy."""
 
@@ -42,7 +43,8 @@ _HANDED_ON = ("LD_LIBRARY_PATH", "PYTHONPATH")
 class CudaDevice:
     """Implements `interface.Device` on the device that `telemetry` tells of. Used by one thread.
 
-    `is_native` says that its kernels have host code of their own; then the wall is the clock.
+    `is_native` says that its kernels have host code of their own; then the wall is the clock. `patience_s` is given to
+    others on the device to leave it: what a judge that was killed has started needs a moment to end.
     Raises Inconclusive where somebody else computes on it, InfraFault where its clocks must be locked and cannot be.
     """
 
@@ -53,8 +55,10 @@ class CudaDevice:
         environment: Mapping[str, str] | None = None,
         *,
         is_native: bool = False,
+        patience_s: float = 5.0,
     ) -> None:
         self._telemetry = telemetry
+        self._patience_s = patience_s
         self._is_native = is_native
         self._toll = Toll()
         self._rule = rule or ClockRule()
@@ -164,7 +168,9 @@ class CudaDevice:
         return None
 
     def _check_alone(self) -> None:
-        others = self._telemetry.processes()
+        deadline_s = now_s() + self._patience_s
+        while (others := self._telemetry.processes()) and now_s() < deadline_s:
+            time.sleep(_LOOK_AGAIN_S)
         if others:
             raise Inconclusive(f"{len(others)} other processes compute on the device {self._telemetry.board.uuid}")
 

@@ -17,10 +17,10 @@ _HOST_TO_DEVICE, _DEVICE_TO_HOST, _WITHIN_DEVICE = 1, 2, 3
 _LIMIT_PRINTF, _LIMIT_HEAP, _LIMIT_PERSISTING = 1, 2, 6
 _LEAST_BYTES = 65_536  # of the heap and of the buffer of printf, which the gate lets no kernel use
 _MOST_SHARED, _ANY_CLUSTER = 8, 14  # CU_FUNC_ATTRIBUTE_*
-_USUAL_SHARED_BYTES, _USUAL_CLUSTER = 48 * 1024, 8
+_USUAL_CLUSTER = 8
 _COOPERATIVE, _CLUSTER = 2, 4  # CU_LAUNCH_ATTRIBUTE_*
 _UNSUPPORTED_LIMIT, _INVALID_VALUE, _NOT_SUPPORTED = 215, 1, 801
-_NO_PERSISTING_LINES = frozenset({_UNSUPPORTED_LIMIT, _INVALID_VALUE, _NOT_SUPPORTED})
+_NO_SUCH_LIMIT = frozenset({_UNSUPPORTED_LIMIT, _INVALID_VALUE, _NOT_SUPPORTED})
 _DEFAULT_STREAM = 0
 _MS = 1e-3
 
@@ -64,11 +64,11 @@ class Gpu:
         with _told():
             runtime.setDevice(0)
             runtime.free(0)  # makes the context current, for the driver's calls
-            runtime.deviceSetLimit(_LIMIT_PRINTF, _LEAST_BYTES)
-            runtime.deviceSetLimit(_LIMIT_HEAP, _LEAST_BYTES)
             self.cache_bytes = int(runtime.deviceGetAttribute(runtime.cudaDevAttrL2CacheSize, 0))
         self._library = ctypes.CDLL("libcuda.so.1")
-        self._forbid_persisting_lines()
+        self._limit(_LIMIT_PRINTF, _LEAST_BYTES)
+        self._limit(_LIMIT_HEAP, _LEAST_BYTES)
+        self._has_persisting_lines = self._limit(_LIMIT_PERSISTING, 0)
 
     def load(self, image: bytes) -> int:
         """Load a module."""
@@ -79,7 +79,7 @@ class Gpu:
         """Return a kernel of a module, set up for launches of that geometry."""
         with _told():
             found = int(driver.moduleGetFunction(module, name))
-            if grid.shared_bytes > _USUAL_SHARED_BYTES:
+            if grid.shared_bytes:  # what a kernel declares itself counts against the usual limit too
                 driver.funcSetAttribute(found, _MOST_SHARED, grid.shared_bytes)
             if grid.cluster is not None and _volume(grid.cluster) > _USUAL_CLUSTER:
                 driver.funcSetAttribute(found, _ANY_CLUSTER, 1)
@@ -158,15 +158,16 @@ class Gpu:
         if self._has_persisting_lines:
             self._check(self._library.cuCtxResetPersistingL2Cache())
 
-    def _forbid_persisting_lines(self) -> None:
-        self._has_persisting_lines = True
+    def _limit(self, limit: int, value: int) -> bool:
+        """Set a limit; False where this device has none of the kind (before sm_80, or an instance of MIG)."""
         try:
             with _told():
-                runtime.deviceSetLimit(_LIMIT_PERSISTING, 0)
+                runtime.deviceSetLimit(limit, value)
         except DeviceError as error:
-            if error.status not in _NO_PERSISTING_LINES:
+            if error.status not in _NO_SUCH_LIMIT:
                 raise
-            self._has_persisting_lines = False  # this device (before sm_80, or an instance of MIG) has none
+            return False
+        return True
 
     def _launch_clusters(self, function: int, grid: Grid, packed: "ctypes.Array[ctypes.c_void_p]") -> None:
         attributes = (LaunchAttribute * 2)()

@@ -32,8 +32,8 @@ else:
 Value = TypeVar("Value")
 
 _ALIGN = 2**21
-_LAUNCHES_HELD = 8
-"""So many launches are enqueued while the device fills the flush buffer once."""
+_FLUSHES, _LAUNCHES_HELD = 2, 8
+"""How often the flush buffer is filled before a launch, and how many more launches are enqueued in the time of one."""
 _READABLE = ("/usr", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys", "/dev")
 FAILED_S = 3
 """Exit status after a fault that was told."""
@@ -154,7 +154,7 @@ class _Holder:
         gpu, (begun, start, end) = self._gpu, self._events
         gpu.stamp(begun)
         if self._plan.call.is_cold and self._flush:
-            for _ in range(1 + len(self._prepared) // _LAUNCHES_HELD):
+            for _ in range(_FLUSHES + len(self._prepared) // _LAUNCHES_HELD):
                 gpu.fill(self._flush, self._plan.fill, self._flush_bytes)
         gpu.stamp(start)
         for one in self._prepared:

@@ -64,7 +64,9 @@ class Nvml:
 
     def read(self) -> Reading:
         """Look at it. Raises InfraFault if it is lost."""
-        reasons = self._number("nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong)
+        reasons = self._number("nvmlDeviceGetCurrentClocksEventReasons", ctypes.c_ulonglong)
+        if reasons is None:  # as older drivers call it
+            reasons = self._number("nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong)
         ecc, pending = ctypes.c_uint(), ctypes.c_uint()
         has_ecc = self._ask("nvmlDeviceGetEccMode", self._physical, ctypes.byref(ecc), ctypes.byref(pending))
         return Reading(

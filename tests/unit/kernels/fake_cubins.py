@@ -34,7 +34,7 @@ def fake_device(
 ) -> CudaDevice:
     """A CUDA device whose runners find the fake."""
     found = {"PYTHONPATH": str(FAKE), **environment}
-    return CudaDevice(telemetry or ScriptedTelemetry(), rule, found, is_native=is_native)
+    return CudaDevice(telemetry or ScriptedTelemetry(), rule, found, is_native=is_native, patience_s=0.0)
 
 
 def fake_nvml(folder: Path) -> Path:

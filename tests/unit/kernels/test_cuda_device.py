@@ -182,9 +182,9 @@ def test_a_frame_outside_its_segment_is_not_staged(device: CudaDevice) -> None:
             runner.stage(Call(offset, 8192, (Launch("copy", ARGUMENTS, GRID),), 1.0))
 
 
-@pytest.mark.parametrize(("is_cold", "fills"), [(True, 1), (False, 0)])
+@pytest.mark.parametrize(("is_cold", "fills"), [(True, 2), (False, 0)])
 def test_a_cold_call_flushes_before_its_first_event(make: Make, tmp_path: Path, is_cold: bool, fills: int) -> None:
-    """Twice the cache is written between the first stamp and the start; persisting lines are reset while staging."""
+    """Twice the cache is filled between the first stamp and the start; persisting lines are reset while staging."""
     log = tmp_path / "log"
     on = make(FAKE_CUDA_LOG=str(log))
     runner = opened(on, copying())
