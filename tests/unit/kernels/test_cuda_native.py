@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from fake_cubins import fake_device
+from scripted_kernels import SECRET, refused
+from test_cuda_sessions import axpy_task
 
 from assay.errors import InfraFault
 from assay.sandboxes import syscalls
@@ -26,6 +28,10 @@ from assay.sandboxes.devices.interface import (
     RunnerLimits,
     Scalar,
 )
+from assay.verifiers.kernels.findings import Reason
+from assay.verifiers.kernels.measure import measure
+from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.session import Trial
 
 BYTES = 2**16
 HEAD = """#define _GNU_SOURCE
@@ -164,3 +170,24 @@ def test_a_device_takes_the_kernels_that_it_was_opened_for(device: CudaDevice) -
     """Cubins have their own."""
     with pytest.raises(InfraFault, match="cubin"):
         device.open(Artifact(Form.CUBIN, b""), BYTES, RunnerLimits())
+
+
+AXPY = """static void work(void **x) {
+    float *a = x[1], *b = x[2], *out = x[3];
+    for (long i = 0; i < *(long *)x[4]; i++) out[i] = *(float *)x[0] * a[i] + b[i];
+}
+"""
+LATE = "static void **kept; static void *later(void *n) { usleep(3000); work(kept); return n; }\n"
+
+
+def test_37_a_session_refuses_work_that_nobody_waits_for(device: CudaDevice, build: Build) -> None:
+    """At the first call: the output is incomplete; the same work in time is right."""
+    task = axpy_task()
+    honest = Kernel(build(f"{AXPY}{CALL} work(x); }}"))
+    late = Kernel(
+        build(f"{AXPY}{LATE}{CALL} static pthread_t t; kept = x; pthread_create(&t, 0, later, 0); usleep(100); }}")
+    )
+
+    found = measure(Trial(task, "attempt", SECRET, honest, late), device)
+
+    assert "correctness 0" in refused(found, Reason.UNWRITTEN, task=task)
