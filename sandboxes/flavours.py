@@ -21,6 +21,7 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
         "assay.sandboxes.devices.runner_program",
         "assay.verifiers.kernels.compile_program",
     ),
+    "torch": ("assay.sandboxes.selfcheck", "assay.verifiers.kernels.module_program"),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
     "environments": (
         "assay.sandboxes.selfcheck",
@@ -40,6 +41,7 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
 }
 _WITHOUT_TESTS = frozenset({
     "digits", "duckdb", "environments", "highs", "kernel", "math", "modelling", "simulator", "solvers", "sqlite",
+    "torch",
 })  # fmt: skip
 _ORACLES = (
     "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",

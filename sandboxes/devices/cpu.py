@@ -41,11 +41,13 @@ _MARGIN_S = 1e-4
 _BYTES_PER_S = 4e11
 _FLOPS_PER_S = 8e11
 """Beyond what one core of any processor of today moves and computes: only nonsense is below these floors."""
-FLAVOUR = "kernel"
-"""The warm interpreter that has the runner's program."""
+_PROGRAMS = {
+    Form.SHARED_OBJECT: (runner_program.__name__, "kernel", 64),
+    Form.MODULE: ("assay.verifiers.kernels.module_program", "torch", 1024),
+}
+"""Of each form of kernel: the runner's program, the warm interpreter that has it, and MB that this one takes."""
 _LONGEST_S = 3600.0
 _DISK_MB = 32
-_INTERPRETER_MB = 64
 
 
 class CpuDevice:
@@ -86,8 +88,8 @@ class CpuDevice:
 
         Raises InfraFault for our own faults.
         """
-        if artifact.form is not Form.SHARED_OBJECT:
-            raise InfraFault(f"a processor runs shared objects, not a {artifact.form}")
+        if artifact.form not in _PROGRAMS:
+            raise InfraFault(f"a processor runs shared objects and modules, not a {artifact.form}")
         jail = next(name for name in map(str, count(1)) if name not in self._runners or self._runners[name].is_closed)
         beside = next((one.memory.data for one in self._runners.values() if not one.is_closed), None)
         runner = start_runner(self._site, artifact, open_memory(segment_bytes, beside), limits, jail)
@@ -114,15 +116,16 @@ def start_runner(
         "addresses": [memory.arguments_at, memory.data_at],
         "sizes": [memory.arguments.size, memory.data.size],
     }
+    program, flavour, interpreter_mb = _PROGRAMS[artifact.form]
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     with theirs:
         launch = Launch(
             Role.CANDIDATE,
-            runner_program.__name__,
+            program,
             bytes(msgpack.packb(plan)),
-            _limits(limits, memory.size),
-            FLAVOUR,
+            _limits(limits, memory.size, interpreter_mb),
+            flavour,
             (theirs.fileno(), memory.arguments.fd, memory.data.fd),
             network=False,
             jail=jail,
@@ -140,13 +143,13 @@ def start_runner(
     return runner
 
 
-def _limits(limits: RunnerLimits, shared_bytes: int) -> Limits:
+def _limits(limits: RunnerLimits, shared_bytes: int, interpreter_mb: int) -> Limits:
     """Return what the jail enforces: the segments count as the runner's memory as well."""
     shared_mb = shared_bytes // 2**20 + 1
     return Limits(
         wall_s=_LONGEST_S,
         cpu_s=_LONGEST_S,
-        memory_mb=limits.memory_mb + shared_mb + _INTERPRETER_MB,
+        memory_mb=limits.memory_mb + shared_mb + interpreter_mb,
         processes=limits.processes,
         disk_mb=_DISK_MB,
     )

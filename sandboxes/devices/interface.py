@@ -46,6 +46,8 @@ class Form(StrEnum):
     with the loop of its runner linked to it (`sandboxes.devices.runner_program`)."""
     CUBIN = "cubin"
     """Device code; the launches name its kernels."""
+    MODULE = "module"
+    """A Python module over torch, with how its arguments lie in memory."""
     SCRIPT = "script"
     """The name of a script of the scripted device."""
 

@@ -13,6 +13,8 @@ import contextlib
 import ctypes
 import gc
 import os
+from collections.abc import Mapping, Sequence
+from typing import Any  # Any: msgpack values
 
 import msgpack
 
@@ -57,13 +59,8 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Serve the socket `fds[0]` with the segments `fds[1]` (arguments) and `fds[2]` (data), until it is closed."""
     channel, *segments = fds
     plan = msgpack.unpackb(payload)
-    os.write(channel, HELLO)
-    if os.read(channel, 1) != LOAD:
+    if not begin(channel, segments, plan):
         return 1
-    _quieten()
-    for fd, address, size in zip(segments, plan["addresses"], plan["sizes"], strict=True):
-        _map(fd, address, size)
-        os.close(fd)
     serve = _load(plan["artifact"])
     gc.disable()
     gc.freeze()
@@ -71,6 +68,18 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         os.write(channel, NOT_LOADED)
         return 1
     return int(serve(channel, plan["addresses"][0]))
+
+
+def begin(channel: int, segments: Sequence[int], plan: Mapping[str, Any]) -> bool:
+    """Greet the judge, and once it says to load, map the segments where it has said; False if it does not."""
+    os.write(channel, HELLO)
+    if os.read(channel, 1) != LOAD:
+        return False
+    _quieten()
+    for fd, address, size in zip(segments, plan["addresses"], plan["sizes"], strict=True):
+        _map(fd, address, size)
+        os.close(fd)
+    return True
 
 
 def _load(artifact: bytes) -> "ctypes._FuncPointer | None":

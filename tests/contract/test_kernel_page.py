@@ -53,3 +53,16 @@ def test_device_kernels_are_read_with_their_launches(tag: str, language: str, pl
     assert (offered.source, offered.language) == (source, Language(language))
     assert offered.plan is not None
     assert offered.plan[0].kernel == "flip"
+
+
+def test_a_module_is_read() -> None:
+    """For the ready task that it is for."""
+    task = KernelTask.model_validate(
+        {"id": "t", "verifier": "kernel", "kernel": "transpose/float32", "language": "torch"}
+    )
+    source = next(text for tag, text in BLOCKS if tag == "torch")
+
+    offered = read_offer(task, f"```python\n{source}```")
+
+    assert offered is not None
+    assert (offered.source, offered.language) == (source, Language.TORCH)

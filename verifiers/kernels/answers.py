@@ -17,8 +17,11 @@ _SOURCES: Mapping[Language, frozenset[str]] = {
     Language.CUDA: _C_LIKE,
     Language.PTX: frozenset({"", "ptx", "asm", "assembly"}),
     Language.TRITON: frozenset({"", "triton", "python", "py", "python3"}),
+    Language.TORCH: frozenset({"", "torch", "python", "py", "python3"}),
 }
 """Words after a fence that a source of the language may have."""
+CLASS = "ModelNew"
+"""What a module over torch defines, whatever the task's entry is called."""
 _PLANS = frozenset({"json", "plan", "launch"})
 _STEPS = TypeAdapter(tuple[Step, ...])
 _OPENING, _CLOSING = "<think>", "</think>"
@@ -47,7 +50,8 @@ def read_offer(task: KernelTask, completion: str) -> Offered | None:
     blocks = list(_blocks(text))
     sources = [body for tag, body in blocks if tag in _SOURCES[task.language] and body.strip()]
     plan = _plan(task, [body for tag, body in blocks if tag in _PLANS])
-    entries = {task.abi.entry} if plan is None else {step.kernel for step in plan}
+    own = CLASS if task.language is Language.TORCH else task.abi.entry
+    entries = {own} if plan is None else {step.kernel for step in plan}
     naming = [body for body in sources if any(_names(body, entry) for entry in entries)]
     if sources:
         return Offered((naming or sources)[-1], task.language, plan)

@@ -1,6 +1,7 @@
 """From source to a kernel that may be run: compiled in a jail, and past the gate of its kind."""
 
 from dataclasses import dataclass, field
+from importlib.metadata import version
 
 from assay.errors import InfraFault, TaskFault
 from assay.outcomes import Outcome
@@ -15,6 +16,7 @@ from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
 from assay.verifiers.kernels.device_launches import fit, launch_of, read_program, triton_request
 from assay.verifiers.kernels.devices import device_arch
 from assay.verifiers.kernels.gate import GateRefused
+from assay.verifiers.kernels.modules import pack_module
 from assay.verifiers.kernels.native_gate import NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.plans import axes_of
@@ -46,6 +48,8 @@ class Builder:
 
     def build(self, task: KernelTask, offered: Offered, slot: Slot) -> Built:
         """Compile what was offered. Raises InfraFault and Inconclusive."""
+        if offered.language is Language.TORCH:
+            return _take_module(task, offered.source)
         compiled = self.compiler.compile(_job(task, offered), slot)
         if compiled.artifact is None:
             return Built(None, compiled.outcome, compiled.message, compiled.usage)
@@ -73,7 +77,7 @@ class Builder:
         """Return the compilers that are used."""
         toolchain = self.compiler.toolchain(slot)
         if task.backend is Backend.CPU:
-            return {"gcc": toolchain.gcc}
+            return {"gcc": toolchain.gcc, **({"torch": version("torch")} if "torch" in task.requires else {})}
         triton = {"triton": toolchain.triton} if Language.TRITON in (task.language, task.reference.language) else {}
         return {"nvcc": toolchain.nvcc, **triton}
 
@@ -91,6 +95,19 @@ class Builder:
         rules = DeviceRules(entries, _arch(task), writable_globals=task.policy.allows_writable_globals)
         facts = check_cubin(data, rules)
         return Kernel(Artifact(Form.CUBIN, data), fit(task.abi, steps, facts.kernels, adds_pointers=is_triton))
+
+
+def _take_module(task: KernelTask, source: str) -> Built:
+    """Return a module as it is: it is run for what it says when it is loaded."""
+    size, most = len(source.encode("utf-8", "surrogatepass")), task.policy.most_source_bytes
+    if size > most or "\0" in source or not _is_text(source):
+        told = f"the source has {size} bytes; at most {most} are taken" if size > most else "the source is no text"
+        return Built(None, Outcome.COMPILE_ERROR, told)
+    return Built(Kernel(Artifact(Form.MODULE, pack_module(task.abi, source))))
+
+
+def _is_text(source: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in source)
 
 
 def _reference_of(task: KernelTask) -> Offered:

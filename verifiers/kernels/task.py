@@ -9,6 +9,7 @@ from pydantic.config import JsonDict
 from assay.schema import Limits
 from assay.verifiers.kernels.abi import Abi, Role, place
 from assay.verifiers.kernels.generators import InputRange, ValueProfile
+from assay.verifiers.kernels.modules import check_abi
 from assay.verifiers.kernels.oracles import Operation
 from assay.verifiers.kernels.plans import MOST_STEPS, check_plan, derive_plan
 from assay.verifiers.kernels.ready import ready
@@ -27,7 +28,7 @@ from assay.verifiers.kernels.tolerance import Nonfinite, Tolerance, ToleranceMod
 from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Factor, RuleTask
 
-_MODULES: Mapping[str, str] = {Language.TRITON: "triton"}
+_MODULES: Mapping[str, str] = {Language.TRITON: "triton", Language.TORCH: "torch"}
 """What must be installed where attempts of a language run, beside compilers."""
 
 _EXAMPLE: JsonDict = {
@@ -205,8 +206,10 @@ class KernelTask(RuleTask):
             raise ValueError("alpha, beta and length_unit are read by cuda_l2_eq3 alone")
         if ValueProfile.SPECIAL in self.checks and self.tolerance.nonfinite is Nonfinite.REJECT:
             raise ValueError("special values need tolerance.nonfinite 'match_oracle'")
-        if self.backend is Backend.CPU and (self.tier, self.language) != (Tier.NATIVE, Language.C):
-            raise ValueError("the CPU runs native kernels in C")
+        if self.backend is Backend.CPU and (self.tier is not Tier.NATIVE or self.language.is_for_devices):
+            raise ValueError("the CPU runs native kernels in C, and modules over torch")
+        if Language.TORCH in (self.language, self.reference.language):
+            check_abi(self.abi)
         if self.backend is Backend.CUDA and not (self.tier is Tier.DEVICE_ONLY and self.language.is_for_devices):
             raise ValueError("CUDA devices run device-only kernels in cuda_cpp, ptx or triton")
         if self.reference.language.is_for_devices is not self.language.is_for_devices:

@@ -46,11 +46,18 @@ class Language(StrEnum):
     """CUDA's assembly."""
     TRITON = "triton"
     """Triton's Python, compiled ahead of time; needs the module `triton` where attempts run."""
+    TORCH = "torch"
+    """A Python module over torch with a class `ModelNew`, as KernelBench has it; needs the module `torch`."""
 
     @property
     def is_for_devices(self) -> bool:
         """Whether it becomes a cubin."""
-        return self is not Language.C
+        return self not in (Language.C, Language.TORCH)
+
+    @property
+    def is_python(self) -> bool:
+        """Whether its sources are Python's."""
+        return self in (Language.TRITON, Language.TORCH)
 
 
 class Step(Wire):

@@ -47,6 +47,7 @@ _CUDA_FLAGS = frozenset({
 })  # fmt: skip
 _FAST_MATH = {
     "ptx": frozenset[str](),
+    "torch": frozenset[str](),
     "triton": frozenset[str](),
     "c": frozenset({"-ffast-math", "-Ofast", "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros"}),
     "cuda_cpp": frozenset({"-use_fast_math", "--use_fast_math", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"}),
@@ -81,6 +82,8 @@ class Toolchain:
                 return self.nvcc
             case Language.TRITON:
                 return self.triton
+            case Language.TORCH:
+                return ""  # nothing is compiled
             case _:
                 assert_never(language)
 
@@ -145,6 +148,8 @@ def plan(
             return _plan_ptx(arch, tuple(flags), toolchain)
         case Language.TRITON:
             return _plan_triton(toolchain)
+        case Language.TORCH:
+            raise ValueError("modules over torch are loaded as they are")
         case _:
             assert_never(language)
 

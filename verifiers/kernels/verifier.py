@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Usage, Verdict
-from assay.verifiers.kernels.answers import PlanRefused, read_offer
+from assay.verifiers.kernels.answers import CLASS, PlanRefused, read_offer
 from assay.verifiers.kernels.building import Builder
 from assay.verifiers.kernels.judging import Known, Measurer, Pair, ProcessMeasurer
 from assay.verifiers.kernels.rewards import Paid, terms
@@ -42,13 +42,14 @@ class KernelVerifier:
         except PlanRefused as refused:
             return _refuse(task, Outcome.COMPILE_ERROR, str(refused))
         if offered is None:
-            told = f"there is no source that defines {task.abi.entry!r}: give one in a fenced block"
+            name = CLASS if task.language is Language.TORCH else task.abi.entry
+            told = f"there is no source that defines {name!r}: give one in a fenced block"
             return _refuse(task, Outcome.NO_ANSWER, told)
         reference = self._builder.reference(task, slot)
         built = self._builder.build(task, offered, slot)
         if built.kernel is None:
             return _refuse(task, built.outcome or Outcome.COMPILE_ERROR, built.message, built.usage)
-        length = length_of(offered.source, task.length_unit, is_python=offered.language is Language.TRITON)
+        length = length_of(offered.source, task.length_unit, is_python=offered.language.is_python)
         pair = Pair(reference, built.kernel, length, self._builder.probe(task.backend, slot))
         trialled = self._measurer.measure(task, pair, self._recall(task), slot)
         self._remember(task, trialled.known)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assay.verifiers.kernels.answers import PlanRefused, read_offer
-from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.task import KernelTask, Language
 
 C = KernelTask.model_validate({"id": "c", "verifier": "kernel", "kernel": "gemm/float32"})
 CUDA = KernelTask.model_validate({"id": "cu", "verifier": "kernel", "kernel": "gemm/float32", "backend": "cuda"})
@@ -80,3 +80,36 @@ def test_what_is_no_plan_is_refused(plan: str, words: str) -> None:
 def test_any_text_is_read_in_time(piece: str) -> None:
     """A megabyte of anything."""
     read_offer(C, piece * (1_000_000 // len(piece)))
+
+
+MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, a, b):\n        return a @ b\n"
+TRITON = "import triton\n\n\n@triton.jit\ndef gemm(a, b, c, m, n, k):\n    pass\n"
+
+
+@pytest.mark.parametrize("tag", ["python", "py", "torch", ""])
+def test_modules_are_found_by_their_class(tag: str) -> None:
+    """Whatever the task's entry is called."""
+    task = KernelTask.model_validate({"id": "t", "verifier": "kernel", "kernel": "gemm/float32", "language": "torch"})
+
+    offered = read_offer(task, f"```{tag}\n{MODULE}```\n```python\nprint('a use of it')\n```")
+
+    assert offered is not None
+    assert (offered.source, offered.language, offered.plan) == (MODULE, Language.TORCH, None)
+
+
+def test_a_launch_alone_is_a_plan() -> None:
+    """And numbers, and fewer than three of them, stand for themselves."""
+    task = KernelTask.model_validate(
+        {"id": "t", "verifier": "kernel", "kernel": "gemm/float32", "backend": "cuda", "language": "triton"}
+    )
+    plan = json.dumps({"kernel": "gemm", "blocks": ["ceildiv(m, B)", 2], "constants": {"B": 16}, "warps": 2})
+
+    offered = read_offer(task, f"```python\n{TRITON}```\n```json\n{plan}\n```")
+    without = read_offer(task, f"```python\n{TRITON}```")
+
+    assert offered is not None
+    assert offered.plan is not None
+    assert offered.plan[0].blocks == ("ceildiv(m, B)", "2", "1")
+    assert offered.plan[0].integers == {"B": 16}
+    assert without is not None
+    assert without.plan == task.launches

@@ -66,7 +66,8 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
         ({"backend": "cuda", "plan": [{"kernel": "gemm", "constants": {"m": 1}}]}, "'m' has the name of an axis"),
         ({"backend": "cuda", "language": "triton", "plan": [{"kernel": "a"}, {"kernel": "b"}]}, "launched once"),
         ({"backend": "cuda", "plan": [{"kernel": "gemm", "warps": 3}]}, "power of two"),
-        ({"language": "cuda_cpp"}, "native kernels in C"),
+        ({"language": "cuda_cpp"}, "native kernels in C, and modules over torch"),
+        ({"language": "torch", "backend": "cuda"}, "device-only kernels in cuda_cpp, ptx or triton"),
     ],
 )
 def test_what_cannot_be_run_is_refused(fields: dict[str, Any], words: str) -> None:
@@ -85,6 +86,24 @@ def test_a_plan_is_derived_where_the_task_gives_none() -> None:
     assert triton.launches is not None
     assert triton.launches[0].blocks[0] == "ceildiv((m) * (n), BLOCK)"
     assert by_name("gemm/float32").launches is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_ready_task_can_be_asked_for_as_a_module(name: str) -> None:
+    """Against torch's own; only where torch is installed."""
+    task = by_name(name, language="torch")
+
+    assert "torch" in task.requires
+    assert (task.tier, task.reference.language, task.launches) == (Tier.NATIVE, Language.TORCH, None)
+
+
+def test_modules_need_to_be_told_every_axis() -> None:
+    """Shapes are computed in the runner, from scalars of the abi."""
+    document = dict(ready("transpose/float32", "cpu", "torch"))
+    document["abi"] = {"entry": "t", "params": document["abi"]["params"][:-1]}
+
+    with pytest.raises(ValueError, match="a scalar parameter for each axis"):
+        KernelTask.model_validate({"id": "k", "verifier": "kernel", **document})
 
 
 @pytest.mark.parametrize("name", NAMES)
