@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_from(arguments)
     # Hacks look for secrets: the sandbox starts from an environment that holds the markers they seek.
     os.environ.update(canaries(entries))
-    with open_scorer(with_canaries(settings), builtin_registry(settings.databases)) as scorer:
+    with open_scorer(with_canaries(settings), builtin_registry(settings)) as scorer:
         failed = _report(run_entries(entries, Judge(scorer)), len(entries))
     print(f"cases: {len(entries) - failed} passed, {failed} failed")
     return Exit.FOUND_FAULTS if failed else Exit.OK

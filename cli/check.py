@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     golds = [gold_attempt(task) for task in tasks]
     counts: Counter[Standing] = Counter()
     batch = Batch(tuple(tasks), tuple(gold for gold in golds if gold), tasks_name=str(arguments.tasks))
-    registry = builtin_registry(settings.databases)
+    registry = builtin_registry(settings)
     jobs = build_jobs(registry, batch, settings)
     with open_scorer(settings, registry, jobs) as scorer:
         lines = _judge(scorer, jobs)

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 
+from assay.cli.device_findings import device_findings
 from assay.cli.exits import Exit
 from assay.cli.options import Commands, add_command, settings_from
 from assay.errors import AssayError
@@ -26,7 +27,7 @@ _ABOUT = """Say what this host offers. Isolation, limits, Redis, modules, verifi
 and how to get what is missing. Exit status 3 if attempts cannot be isolated here."""
 
 _ENGINE_MODULES = ("fastapi", "uvicorn", "redis", "rq", "pytest")
-_ELSEWHERE = ("service", "docker", "solvers")  # extras about which a finding of their own says more
+_ELSEWHERE = ("service", "docker", "solvers", "cuda")  # extras about which a finding of their own says more
 _MARKS = {True: "ok      ", False: "MISSING ", None: "absent  "}
 
 
@@ -62,7 +63,8 @@ def other_findings(settings: Settings) -> list[Finding]:
     """Return what this host offers beside isolation; nothing is started."""
     modules = [*_engine(settings), *_modules(), _solvers()]
     simulators = map(simulator_finding, offered_simulators())
-    return [_slots(settings), *modules, models_finding(settings), *_verifiers(), *simulators]
+    devices = device_findings(settings)
+    return [_slots(settings), *modules, *devices, models_finding(settings), *_verifiers(), *simulators]
 
 
 def _examine(settings: Settings) -> int:

@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from assay.cli.inputs import Batch
 from assay.errors import InvalidRequest
@@ -114,12 +113,14 @@ class _Threads:
         self._executor.shutdown(wait=True)
 
 
-def builtin_registry(databases: Path | None = None) -> Registry:
-    """Return the verifiers that come with Assay, and those of plugins."""
+def builtin_registry(settings: Settings | None = None) -> Registry:
+    """Return the verifiers that come with Assay, and those of plugins, as whoever judges here needs them."""
     # Here, not at the top: commands that only talk to a service need no verifiers.
     from assay.verifiers.builtin import default_registry
+    from assay.verifiers.kernels.judging import ProcessMeasurer
 
-    return default_registry(databases)
+    chosen = settings or Settings()
+    return default_registry(chosen.databases, ProcessMeasurer(cores=chosen.timing_cores))
 
 
 @contextmanager
@@ -142,7 +143,9 @@ def open_scorer(settings: Settings, registry: Registry, jobs: Sequence[Job] | No
             return
         # Here, not at the top: commands that only talk to a service need no sandbox.
         from assay.sandboxes.backends import open_pool
+        from assay.sandboxes.devices.cores import keep_off
 
+        keep_off(settings.timing_cores)
         pool = open_pool(settings)
         stack.callback(pool.close)
         evaluator = Evaluator(registry, pool, retries=settings.retries, models=models)

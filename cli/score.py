@@ -101,7 +101,7 @@ def _results(
     batch: Batch, options: BatchOptions, settings: Settings, service: _Service | None, progress: Progress
 ) -> Iterator[Iterator[Result]]:
     if service is None:
-        registry = builtin_registry(settings.databases)
+        registry = builtin_registry(settings)
         jobs = build_jobs(registry, batch, settings, options.profile)
         gc.freeze()  # they stay to the end: collections would look through all of them again and again
         with open_scorer(settings, registry, jobs) as scorer, closing(scorer.score(jobs, options)) as results:

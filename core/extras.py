@@ -14,6 +14,8 @@ class Extra:
     name: str
     modules: tuple[str, ...]
     serves: str
+    by_setup: bool = True
+    """Whether script/setup brings it too."""
 
 
 EXTRAS = (
@@ -33,6 +35,8 @@ EXTRAS = (
     Extra("sql", ("duckdb",), "`sql` on DuckDB"),
     Extra("simulator", ("scipy", "osqp"), "`simulator`"),
     Extra("environments", ("gymnasium", "minigrid"), "`environment`"),
+    Extra("cuda", ("cupy", "cupyx", "cupy_backends"), "`kernel` on a CUDA device", by_setup=False),
+    Extra("triton", ("triton",), "`kernel` with completions in Triton", by_setup=False),
 )  # fmt: skip
 """In the order in which they are named where several bring a module."""
 
@@ -56,7 +60,10 @@ def extras_for(modules: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def install_extras(*names: str) -> str:
     """Say how to install extras of Assay, which stands on no package index: from its checkout."""
-    return f"in Assay's checkout run script/setup, which brings every extra, or pip install '.[{','.join(names)}]'"
+    install = f"pip install '.[{','.join(names)}]'"
+    if all(extra.by_setup for extra in EXTRAS if extra.name in names):
+        return f"in Assay's checkout run script/setup, which brings every extra but cuda and triton, or {install}"
+    return f"in Assay's checkout run {install}"
 
 
 def how_to_get(modules: Iterable[str]) -> str:

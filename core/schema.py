@@ -103,6 +103,10 @@ class TaskBase(Wire):
         """Whether it may have several tests, which `max_limit_hits` and `stop_on_fail` cut short."""
         return True
 
+    def is_timed(self) -> bool:
+        """Whether its verdict hangs on measured times: equal work is then measured again, never remembered."""
+        return False
+
     def asks_models(self) -> bool:
         """Whether judging it asks model endpoints first, for as long as `limits.attempt_wall_s` allows."""
         return False

@@ -18,7 +18,12 @@ from assay.levels import Level
 _PREFIX = "ASSAY_"
 NUMERIC_TUNING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Variables of OpenBLAS that jails are given too if the operator has set them."""
+CUDA_HOME = "CUDA_HOME"
+"""The variable by which jails are told where the CUDA toolkit lies, if it is not in its usual place."""
+_USUAL_CUDA_ROOT = "/usr/local/cuda"
 _ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE", "ASSAY_TEST_DATA"})  # read below, but no settings of a service
+
+_LISTS = frozenset({"api_keys", "timing_cores"})
 
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error", "critical"],
@@ -66,6 +71,22 @@ class Settings(BaseModel):
     )
     docker_image: str = Field("assay-jail", description="Image of the containers that jails run in.")
     docker_runtime: Literal["runc", "runsc"] = Field("runc", description="Container runtime; `runsc` is gVisor.")
+    cuda_root: Path | None = Field(
+        None, description=f"Folder of the CUDA toolkit that compiles kernels; unset means `{_USUAL_CUDA_ROOT}`."
+    )
+    cuda_device: str = Field(
+        "0",
+        pattern=r"^([0-9]{1,3}|(GPU|MIG)-[0-9A-Za-z/-]{1,80})$",
+        description="The CUDA device that kernels are timed on, by number or UUID (`GPU-…`, `MIG-…`).",
+    )
+    cuda_lock_mhz: int | None = Field(
+        None, ge=100, le=10_000, description="Where its clock is locked while kernels are timed; unset leaves it alone."
+    )
+    cuda_require_lock: bool = Field(False, description="Refuse to time on it where its clock cannot be locked.")
+    timing_cores: tuple[int, ...] = Field(
+        (),
+        description="Cores that kernels are timed on and nothing else is run on (comma-separated); unset means all.",
+    )
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
     models: Path | None = Field(
@@ -91,7 +112,7 @@ def load_settings(environ: Mapping[str, str] | None = None, file: Path | None = 
     for name in Settings.model_fields:
         text = source.get(f"{_PREFIX}{name.upper()}")
         if text:
-            values[name] = _listed(text) if name == "api_keys" else text
+            values[name] = _listed(text) if name in _LISTS else text
     return _validate(values)
 
 
@@ -151,6 +172,18 @@ def data_folder_of_tests(environ: Mapping[str, str] | None = None) -> Path | Non
     """Return the folder in ASSAY_TEST_DATA: published problems and conformity files, for tests alone; None: unset."""
     folder = (os.environ if environ is None else environ).get("ASSAY_TEST_DATA")
     return Path(folder) if folder else None
+
+
+def jail_tuning(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the variables that warm interpreters get on top of the usual ones."""
+    toolkit = {} if settings.cuda_root is None else {CUDA_HOME: str(settings.cuda_root)}
+    return {**numeric_tuning(environ), **toolkit}
+
+
+def cuda_root(environ: Mapping[str, str] | None = None) -> str:
+    """Return the CUDA toolkit's folder, asked inside a warm interpreter."""
+    source = os.environ if environ is None else environ
+    return source.get(CUDA_HOME) or _USUAL_CUDA_ROOT
 
 
 def model_key(name: str, environ: Mapping[str, str] | None = None) -> SecretStr | None:

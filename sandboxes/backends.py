@@ -96,7 +96,7 @@ def _hidden_paths(settings: Settings) -> list[str]:
 
 def _backend(settings: Settings, level: Level) -> Backend:
     if level not in (Level.DOCKER, Level.DOCKER_RUNSC):
-        return local_backend(level)
+        return local_backend(level, settings)
     # Here, not at the top: only this backend needs the docker package.
     from assay.sandboxes.containers.backend import container_backend
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,7 +117,7 @@ class JailGroup:
         """Remove the group as soon as its last process has ended, which its host's end brings about. Idempotent."""
         deadline = time.monotonic() + _REMOVAL_S
         for folder in self._folders:
-            while not _remove(folder) and time.monotonic() < deadline:
+            while not remove_folder(folder) and time.monotonic() < deadline:
                 time.sleep(_RETRY_S)
 
 
@@ -136,23 +135,27 @@ def open_group(controllers: Controllers) -> JailGroup | None:
     if controllers.memory is None:
         return None
     try:
-        return JailGroup(controllers, f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}")
+        return JailGroup(controllers, fresh_name())
     except (OSError, SandboxFault):
         return None  # a read-only or foreign hierarchy: the host's own looks enforce memory
 
 
+def fresh_name() -> str:
+    """Return a name for a group of this process that no other has."""
+    return f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
+
+
 def sweep(controllers: Controllers) -> int:
     """Remove groups left by workers that are gone; returns how many folders that were."""
-    stale = [folder for folder in _groups(controllers) if not _alive(folder.name)]
+    return sum(sweep_folder(folder) for folder in (controllers.memory, controllers.cpu) if folder is not None)
+
+
+def sweep_folder(hierarchy: Path) -> int:
+    """Remove the groups in one folder that were left by workers that are gone; returns how many."""
+    stale = [folder for folder in hierarchy.glob(f"{_PREFIX}*-*") if not _alive(folder.name)]
     for folder in stale:
-        _remove(folder)
+        remove_folder(folder)
     return len(stale)
-
-
-def _groups(controllers: Controllers) -> Iterator[Path]:
-    for hierarchy in (controllers.memory, controllers.cpu):
-        if hierarchy is not None:
-            yield from hierarchy.glob(f"{_PREFIX}*-*")
 
 
 def _alive(name: str) -> bool:
@@ -191,8 +194,10 @@ def _write(path: Path, text: str) -> None:
         raise SandboxFault(f"cannot write {path}: {error}") from error
 
 
-def _remove(folder: Path) -> bool:
-    """Remove one group; False while it still holds a process (what stays is found by the next sweep)."""
+def remove_folder(folder: Path) -> bool:
+    """Remove one group, and ours in it; False while it holds a process (what stays is found by the next sweep)."""
+    for inner in folder.glob(f"{_PREFIX}*-*"):
+        remove_folder(inner)
     try:
         folder.rmdir()
     except FileNotFoundError:

@@ -16,7 +16,7 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.sandboxes.selfcheck import CHECKS, Check, Surroundings
 from assay.sandboxes.warm import ENVIRONMENT
 from assay.schema import Limits
-from assay.settings import NUMERIC_TUNING
+from assay.settings import CUDA_HOME, NUMERIC_TUNING
 
 _LONGEST_ANSWER = 65_536
 
@@ -107,5 +107,5 @@ def _surroundings(hidden_paths: Sequence[str]) -> Iterator[Surroundings]:
             path,
             name,
             listener.getsockname()[1],
-            (*ENVIRONMENT, *NUMERIC_TUNING, "LC_CTYPE"),
+            (*ENVIRONMENT, *NUMERIC_TUNING, CUDA_HOME, "LC_CTYPE"),
         )

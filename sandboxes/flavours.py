@@ -16,6 +16,12 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "numeric": (*_STANDARD, "numpy", "numpy.testing"),
     "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
     "digits": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.digits_program"),
+    "kernel": (
+        "assay.sandboxes.selfcheck",
+        "assay.sandboxes.devices.runner_program",
+        "assay.verifiers.kernels.compile_program",
+    ),
+    "torch": ("assay.sandboxes.selfcheck", "assay.verifiers.kernels.module_program"),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
     "environments": (
         "assay.sandboxes.selfcheck",
@@ -34,7 +40,8 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "duckdb": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.duckdb_program"),
 }
 _WITHOUT_TESTS = frozenset({
-    "digits", "duckdb", "environments", "highs", "math", "modelling", "simulator", "solvers", "sqlite",
+    "digits", "duckdb", "environments", "highs", "kernel", "math", "modelling", "simulator", "solvers", "sqlite",
+    "torch",
 })  # fmt: skip
 _ORACLES = (
     "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",

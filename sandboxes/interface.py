@@ -38,6 +38,7 @@ class Launch:
     `stdin` is written to the child's standard input and closed; None gives an empty one.
     `flavour` names the warm interpreter (`bare`, `numeric`, `pytest`). `network` gives it a network namespace with a
     loopback of its own; without it no inet socket can be made, which is about 1 ms cheaper.
+    `jail` names a jail beside the usual one of that role and flavour, so that two children of a kind can run at once.
     """
 
     role: Role
@@ -48,6 +49,7 @@ class Launch:
     fds: tuple[int, ...] = ()
     stdin: bytes | None = None
     network: bool = True
+    jail: str = ""
 
 
 @dataclass(frozen=True)

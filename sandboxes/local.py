@@ -3,18 +3,19 @@
 from functools import partial
 
 from assay.levels import Level
-from assay.sandboxes import cgroup
+from assay.sandboxes import cgroup, freezer
 from assay.sandboxes.jails import Backend
 from assay.sandboxes.warm import spawn
 from assay.sandboxes.workfolder import open_worker_folder
-from assay.settings import numeric_tuning
+from assay.settings import Settings, jail_tuning
 
 
-def local_backend(level: Level) -> Backend:
+def local_backend(level: Level, settings: Settings) -> Backend:
     """Return this machine as a place for jails of that level; what dead workers left is removed."""
     controllers = cgroup.find_controllers()
     cgroup.sweep(controllers)
+    freezer.sweep()
     if level is Level.LANDLOCK:
         folder = open_worker_folder()
-        return Backend(level, partial(spawn, numeric_tuning(), folder.path), controllers, folder.close)
-    return Backend(level, partial(spawn, numeric_tuning()), controllers)
+        return Backend(level, partial(spawn, jail_tuning(settings), folder.path), controllers, folder.close)
+    return Backend(level, partial(spawn, jail_tuning(settings)), controllers)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from assay.sandboxes import syscalls
 from assay.sandboxes.syscalls import MountFlag
+from assay.settings import cuda_root
 
 SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 """What programs need of a system, beside the interpreter."""
@@ -34,8 +35,9 @@ _LINKS = {
 
 
 def interpreter_folders(modules: Iterable[str]) -> tuple[str, ...]:
-    """Folders (outermost only) that the interpreter and the packages in `modules` need at run time."""
-    wanted = {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.path.realpath(sys.executable))}
+    """Folders (outermost only) that the interpreter, the packages in `modules` and compilers need at run time."""
+    wanted = {os.path.realpath(cuda_root())}
+    wanted |= {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.path.realpath(sys.executable))}
     wanted.update(site.getsitepackages())
     wanted.update(entry for entry in sys.path if os.path.isabs(entry))
     for name in modules:

@@ -6,9 +6,10 @@ Three answers besides "allowed": *kill* for calls no honest program makes (the a
 *refuse* (EPERM) for calls that libraries may try and do without, *missing* (ENOSYS) for calls whose arguments
 cannot be inspected and that have an inspectable twin (`clone3`). `clone` may not make namespaces, `socket` knows
 four families, `ioctl` may not type into a terminal, limits and affinity can be changed for the caller alone (an
-ordinary user's jail has one user id, which its host shares), and changes of priority and scheduling are said to work
-but do nothing: a child that starves itself would buy wall time. SysV shared memory, queues and semaphores and anonymous
-files are refused because, unmapped, their memory belongs to no process: only a control group would count it.
+ordinary user's jail has one user id, which its host shares), `madvise` may neither free nor move what other processes
+map too, and changes of priority and scheduling are said to work but do nothing: a child that starves itself would buy
+wall time. SysV shared memory, queues and semaphores and anonymous files are refused because, unmapped, their memory
+belongs to no process: only a control group would count it.
 
 A jail without namespaces (`landlock`) shares the machine's names with everybody, so its filters refuse every call that
 reaches something by such a name: sockets of every kind but connected pairs, queues, memory segments, watches of files.
@@ -22,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _LOAD, _JUMP_EQUAL, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_ARG0, _OFFSET_ARG1 = 0, 4, 16, 24
+_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_ARG0, _OFFSET_ARG1, _OFFSET_ARG2 = 0, 4, 16, 24, 32
 _ALLOW = 0x7FFF0000
 _KILL = 0x80000000
 _EPERM = 0x00050001
@@ -31,12 +32,14 @@ _ENOSYS = 0x00050026
 _EAFNOSUPPORT = 0x00050061
 _X32_BIT = 0x40000000
 _NAMESPACE_BITS = 0x7E020000 | 0x00000080  # every CLONE_NEW*, CLONE_NEWTIME included
+_THREAD_BIT = 0x00010000  # CLONE_THREAD
 _FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (getaddrinfo asks it)
 _LOCAL_FAMILIES = (1,)
 _PAIR_TYPES = tuple(kind | flags for kind in (1, 5) for flags in (0, 0x800, 0x80000, 0x80800))
 """Streams and packets, with SOCK_NONBLOCK and SOCK_CLOEXEC: unlike datagrams, they have one peer for good."""
 _CLOSING = ("mount", "unshare")  # the calls that close a jail
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_MADV_REMOVE, _MADV_COLLAPSE = 9, 25
 
 
 @dataclass(frozen=True)
@@ -51,12 +54,15 @@ class Machine:
     socket: int = 0
     socketpair: int = 0
     ioctl: int = 0
+    madvise: int = 0
     self_only: dict[str, int] = field(default_factory=dict)
     pretend: dict[str, int] = field(default_factory=dict)
     by_name: dict[str, int] = field(default_factory=dict)
     """Calls that reach what lies outside a jail without namespaces, by a name that all processes share."""
     attributes: dict[str, int] = field(default_factory=dict)
     """Calls that change the attributes of files."""
+    start: dict[str, int] = field(default_factory=dict)
+    """Calls that start processes or other programs, but for `clone`."""
 
 
 _NEW_KILL = {
@@ -87,7 +93,8 @@ MACHINES = {
             "uselib": 134, "ioprio_set": 251, "nfsservctl": 180, "mknod": 133, "mknodat": 259,
             "shmget": 29, "msgget": 68, "semget": 64, "memfd_create": 319, **_NEW_REFUSE,
         },
-        clone=56, socket=41, socketpair=53, ioctl=16,
+        start={"fork": 57, "vfork": 58, "execve": 59, "execveat": 322},
+        clone=56, socket=41, socketpair=53, ioctl=16, madvise=28,
         self_only={"prlimit64": 302, "sched_setaffinity": 203},
         pretend={"setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "sched_setattr": 314},
         by_name={
@@ -118,7 +125,8 @@ MACHINES = {
             "mknodat": 33, "ioprio_set": 30,
             "shmget": 194, "msgget": 186, "semget": 190, "memfd_create": 279, **_NEW_REFUSE,
         },
-        clone=220, socket=198, socketpair=199, ioctl=29,
+        start={"execve": 221, "execveat": 281},
+        clone=220, socket=198, socketpair=199, ioctl=29, madvise=233,
         self_only={"prlimit64": 261, "sched_setaffinity": 122},
         pretend={"setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119, "sched_setattr": 274},
         by_name={
@@ -147,6 +155,7 @@ def build_host_filter(machine: Machine) -> bytes:
     code += _answer([machine.clone3], _ENOSYS)
     code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _NAMESPACE_BITS, 0, 1), _op(_RETURN, _KILL)])
     code += _inspect(machine.ioctl, _OFFSET_ARG1, _answer([_TIOCSTI, _TIOCLINUX], _EPERM))
+    code += _inspect(machine.madvise, _OFFSET_ARG2, _answer([_MADV_REMOVE, _MADV_COLLAPSE], _EPERM))
     for number in sorted(machine.self_only.values()):
         code += _inspect(number, _OFFSET_ARG0, _only((0,), _EPERM))
     code += _answer(sorted(machine.pretend.values()), _PRETEND)
@@ -169,6 +178,16 @@ def build_child_filter(machine: Machine, *, internet: bool) -> bytes:
     code += _answer([machine.kill[name] for name in _CLOSING], _KILL)
     for number in (machine.socket, machine.socketpair):
         code += _inspect(number, _OFFSET_ARG0, _only(families, _EAFNOSUPPORT))
+    return b"".join([*code, _op(_RETURN, _ALLOW)])
+
+
+def build_lone_filter(machine: Machine) -> bytes:
+    """Assemble what holds for a process that starts threads alone and looks into no other process."""
+    looking = [machine.kill[name] for name in ("ptrace", "process_vm_readv", "process_vm_writev")]
+    code = _prologue(machine)
+    code += _answer([*looking, machine.refuse["pidfd_getfd"], *machine.start.values()], _EPERM)
+    code += _answer([machine.clone3], _ENOSYS)
+    code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _THREAD_BIT, 1, 0), _op(_RETURN, _EPERM)])
     return b"".join([*code, _op(_RETURN, _ALLOW)])
 
 

@@ -89,7 +89,7 @@ class JailSlot:
     def start(self, launch: Launch) -> RunningChild:
         """Start a child. Raises SandboxFault if the jail cannot be made or is taken."""
         self._check_cancelled()
-        cell = self._cell(launch.role, launch.flavour)
+        cell = self._cell(launch.role, launch.flavour, f"jail {launch.jail}" if launch.jail else "")
         if cell.child is not None and cell.child.exit is None:
             raise SandboxFault(f"the {launch.role} jail already runs a child")
         return self._start(cell, launch)
@@ -155,9 +155,9 @@ class JailSlot:
             _hang_up(cell)
             cell.jail.close()
 
-    def _cell(self, role: Role, flavour: str, resident: str = "") -> _Cell:
-        """Return the jail of one-off children, or that of a resident program."""
-        key = (role, flavour, resident)
+    def _cell(self, role: Role, flavour: str, name: str = "") -> _Cell:
+        """Return the usual jail of one-off children, one with a name, or that of a resident program."""
+        key = (role, flavour, name)
         if key not in self._cells:
             self._cells[key] = _Cell(self._make_jail(role, flavour))
         return self._cells[key]

@@ -1,12 +1,16 @@
 """What a worker judges with, put together in one place so that tests can put together something else."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol
 
 from assay.errors import InvalidRequest
+from assay.sandboxes.devices.lease import HostLeases
 from assay.schema import TaskBase
+from assay.service.connection import Connection
+from assay.service.device_leases import DeviceLeases
 from assay.settings import Settings, override
 from assay.verifiers.evaluate import Asked, CancelToken, Evaluation, Evaluator
 from assay.verifiers.registry import Registry
@@ -65,23 +69,34 @@ def assemble(settings: Settings) -> Assembly:
     """Open the sandbox and return the real assembly. Raises IsolationUnavailable."""
     # Here, not at the top: the API knows assemblies by name only and must not load a sandbox.
     from assay.sandboxes.backends import open_pool, slot_count
+    from assay.sandboxes.devices.cores import keep_off
     from assay.verifiers.builtin import default_registry
+    from assay.verifiers.kernels.judging import ProcessMeasurer
     from assay.verifiers.models.opening import open_models
 
-    registry = default_registry(settings.databases)
+    keep_off(settings.timing_cores)
+    connection = _connect(settings)
+    leases = HostLeases() if connection is None else DeviceLeases(connection)
+    registry = default_registry(settings.databases, ProcessMeasurer(leases, settings.timing_cores))
     slots = slot_count(settings)
     models = open_models(settings)
     pool = open_pool(override(settings, {"slots": min(_MOST_SLOTS, slots + reserve_for(slots))}))
 
     def close() -> None:
-        try:
-            models.close()
-        finally:
-            pool.close()
+        with ExitStack() as stack:
+            if connection is not None:
+                stack.callback(connection.close)
+            stack.callback(pool.close)
+            stack.callback(models.close)
 
     evaluator = Evaluator(registry, pool, retries=settings.retries, models=models)
     calls = settings.model_calls if settings.models else 1  # without any endpoint all that asks is answered at once
     return Assembly(registry, evaluator, pool.size, pool.size - slots, close, calls)
+
+
+def _connect(settings: Settings) -> Connection | None:
+    """Return a connection to the Redis that other hosts' workers share with this one, if there is any."""
+    return None if settings.redis_url is None else Connection(settings.redis_url.get_secret_value())
 
 
 def reserve_for(slots: int) -> int:

@@ -30,7 +30,7 @@ from assay.service.task_cache import TaskCache
 from assay.service.tasks import TaskStore
 from assay.service.verdict_cache import VerdictCache
 from assay.service.waiting_room import WaitingRoom, Work, is_late
-from assay.settings import Settings
+from assay.settings import Settings, override
 from assay.verifiers.groups import Judged
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def run_worker(
     """
     connection = Connection(redis_url)
     try:
-        assembly = (assembler or Assembler()).make_assembly(settings)
+        assembly = (assembler or Assembler()).make_assembly(override(settings, {"redis_url": redis_url}))
     except AssayError as error:
         log.error("worker_refused reason=%s", error)
         return EXIT_REFUSED

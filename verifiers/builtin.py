@@ -6,6 +6,8 @@ from pathlib import Path
 from assay.verifiers.composite.verifier import CompositeVerifier
 from assay.verifiers.environment.verifier import EnvironmentVerifier
 from assay.verifiers.interface import Verifier
+from assay.verifiers.kernels.judging import Measurer
+from assay.verifiers.kernels.verifier import KernelVerifier
 from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.models.chain import ChainVerifier
 from assay.verifiers.models.judge import JudgeVerifier
@@ -65,12 +67,12 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def default_registry(databases: Path | None = None) -> Registry:
+def default_registry(databases: Path | None = None, measurer: Measurer | None = None) -> Registry:
     """Return a registry of all verifiers, those of plugins included; whoever assembles a process calls it once.
 
-    `databases` is the operator's folder of databases, which only who judges needs.
+    `databases` is the operator's folder of databases, and `measurer` what times kernels: only who judges needs them.
     """
-    own = [*_executed(databases), *_asking(), *map(RuleVerifier, _RULES)]
+    own = [*_executed(databases, measurer), *_asking(), *map(RuleVerifier, _RULES)]
     return with_composite(own, find_plugins({CompositeVerifier.name, *(verifier.name for verifier in own)}))
 
 
@@ -79,10 +81,11 @@ def _asking() -> tuple[Verifier, ...]:
     return ChainVerifier(), JudgeVerifier()
 
 
-def _executed(databases: Path | None) -> tuple[Verifier, ...]:
+def _executed(databases: Path | None, measurer: Measurer | None) -> tuple[Verifier, ...]:
     """Return the verifiers that run something; some remember, so each registry has its own."""
     return (
         EnvironmentVerifier(),
+        KernelVerifier(measurer=measurer),
         MathVerifier(),
         OptimumVerifier(),
         ProgramVerifier(),

@@ -18,6 +18,10 @@ WORKED: Mapping[str, str] = {
     "instructions": "The fog lifts over the harbour.",
     "judge": "I built a house of oak, with a door and a roof.",
     "json_schema": '{"age": 42}',
+    "kernel": (
+        "```c\n#include <stdint.h>\nvoid reverse(const float *x, float *y, int64_t m, int64_t n) {\n"
+        "  for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) y[j * m + i] = x[i * n + j];\n}\n```"
+    ),
     "knights_knaves": f"{_THOUGHT}<answer>Ann is a knight. Bob is a knave.</answer>",
     "length": "",
     "math": "<think>Half of one.</think>The answer is \\boxed{0.5}.",

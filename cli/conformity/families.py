@@ -7,6 +7,7 @@ from assay.cli.conformity.judging import Judge, Judged, agree
 from assay.cli.conformity.lines import Document, FamilyLine
 from assay.cli.conformity.mappings import (
     composition,
+    kernels,
     maths,
     optimisation,
     puzzles,
@@ -78,6 +79,7 @@ _CHECKS: Mapping[str, Check] = {
     **maths.FAMILIES,
     **optimisation.FAMILIES,
     **composition.FAMILIES,
+    **kernels.FAMILIES,
     **simulator.FAMILIES,
     **sql.FAMILIES,
 }

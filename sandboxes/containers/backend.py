@@ -14,7 +14,7 @@ from assay.sandboxes.containers.fleet import Fleet
 from assay.sandboxes.containers.hardening import Plan, container_document, usable_cores
 from assay.sandboxes.containers.ownership import LABEL, is_orphan, labels_of, this_machine
 from assay.sandboxes.jails import Backend
-from assay.settings import Settings, numeric_tuning
+from assay.settings import Settings, jail_tuning
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def _open(settings: Settings, level: Level, slots: int, engine: Engine) -> Backe
     fleet = Fleet(first, partial(start_container, create), recycle_after=_JAILS_PER_CONTAINER * settings.recycle_after)
     return Backend(
         level,
-        partial(fleet.start_zygote, numeric_tuning()),
+        partial(fleet.start_zygote, jail_tuning(settings)),
         Controllers(None, None),  # inside a container no groups can be made: memory is sampled, its own limit is behind
         partial(_close, fleet, engine),
         origin={"image": digest, "python": first.python},

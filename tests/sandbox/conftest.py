@@ -9,7 +9,7 @@ from assay.sandboxes.backends import open_pool
 from assay.sandboxes.jails import JailPool
 from assay.sandboxes.pool import Pool
 from assay.schema import Verdict
-from assay.settings import Settings, required_neighbours
+from assay.settings import Settings, load_settings, required_neighbours
 from assay.verifiers.run import RunTask, RunVerifier
 
 
@@ -17,7 +17,7 @@ from assay.verifiers.run import RunTask, RunVerifier
 def pool() -> Iterator[JailPool]:
     """Two slots of jails; skipped where the host cannot isolate, unless ASSAY_REQUIRE names `jail`."""
     try:
-        made = open_pool(Settings(slots=2))
+        made = open_pool(Settings(slots=2, cuda_root=load_settings().cuda_root))
     except IsolationUnavailable as error:
         if "jail" in required_neighbours():
             raise

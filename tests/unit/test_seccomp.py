@@ -11,6 +11,7 @@ from assay.sandboxes.seccomp import (
     build_fenced_child_filter,
     build_fenced_host_filter,
     build_host_filter,
+    build_lone_filter,
 )
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -94,6 +95,13 @@ def test_terminal_injection_is_refused(machine: Machine) -> None:
     """ioctl(TIOCSTI) answers EPERM, other ioctls pass."""
     assert decide(machine, machine.ioctl, 1, 0x5412) == ERRNO | 1
     assert decide(machine, machine.ioctl, 1, 0x5413) == ALLOW
+
+
+@pytest.mark.parametrize("advice", [9, 25])
+def test_memory_of_others_is_neither_freed_nor_moved(machine: Machine, advice: int) -> None:
+    """MADV_REMOVE and MADV_COLLAPSE change pages that other processes map too; MADV_DONTNEED, only one's own."""
+    assert decide(machine, machine.madvise, 4096, 4096, advice) == ERRNO | 1
+    assert decide(machine, machine.madvise, 4096, 4096, 4) == ALLOW
 
 
 def test_foreign_architecture_kills(machine: Machine) -> None:
@@ -180,3 +188,16 @@ def test_what_kills_in_namespaces_kills_behind_a_fence(machine: Machine, own_use
     actions = {decide_fenced(machine, number, own_user=own_user) for number in machine.kill.values()}
 
     assert actions == {KILL}
+
+
+def test_a_lone_process_starts_threads_and_nothing_else(machine: Machine) -> None:
+    """It forks not, runs no program, and looks into nobody; the rest is for others to govern."""
+    lone = build_lone_filter(machine)
+    forbidden = [*machine.start.values(), machine.kill["ptrace"], machine.kill["process_vm_writev"]]
+
+    assert run(machine, lone, machine.clone, CLONE_THREAD | 0x100) == ALLOW
+    assert run(machine, lone, machine.ioctl, 3) == ALLOW
+    assert {run(machine, lone, number) for number in forbidden} == {ERRNO | 1}
+    assert run(machine, lone, machine.clone, 17) == ERRNO | 1
+    assert run(machine, lone, machine.clone3) == ERRNO | 38
+    assert run(machine, lone, machine.clone, CLONE_THREAD, arch=1) == KILL

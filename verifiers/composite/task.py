@@ -156,6 +156,10 @@ class CompositeTask(ProfiledTask):
         """Whether any part has several."""
         return any(part.first_task.runs_tests() for part in self._parts)
 
+    def is_timed(self) -> bool:
+        """Whether any part is."""
+        return any(part.first_task.is_timed() for part in self._parts)
+
     def asks_models(self) -> bool:
         """Whether any part does."""
         return self._asks_models

@@ -89,6 +89,7 @@ def profiled(example: Mapping[str, Any], profile: str, model: type[TaskBase]) ->
     needed |= {"length": 50} if preset.get("unit") == "tokens" else {}
     needed |= {"tags": ["think", "answer"]} if "layout" in preset and example["verifier"] == "exact_match" else {}
     needed |= {"token_ids": [1, 2, 1, 2, 1]} if (example["verifier"], profile) == ("repetition", "trl/code") else {}
+    needed |= {"alpha": 1.0, "beta": 0.001} if preset.get("formula") == "cuda_l2_eq3" else {}
     needed |= {"gold_solution": [1.0]} if "solution" in preset.get("weights", {}) else {}
     kept = {key: value for key, value in example.items() if key not in preset}
     if example["verifier"] == "composite":

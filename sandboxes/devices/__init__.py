@@ -1,0 +1,1 @@
+"""Devices that time kernels: the protocol, and what implements it."""

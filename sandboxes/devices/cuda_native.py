@@ -1,0 +1,210 @@
+"""One runner of a native kernel on a CUDA device: its own process, and a keeper of ours that has the memory.
+
+The kernel's process shares the device's memory with the keeper and is never handed any of the host's. When it has
+answered, the keeper copies the frame at once to where the kernel cannot reach it, and the process is stopped. The call
+is charged until that copy is done: work that is still under way on the device holds the copy up, or is missing in it.
+
+Time is the judge's own, by the wall: events would be recorded in a process that the kernel's code runs in.
+"""
+
+import os
+from dataclasses import replace
+
+from assay.errors import InfraFault, SandboxFault
+from assay.sandboxes.devices import cuda_control as control
+from assay.sandboxes.devices.cuda_faults import NAMES
+from assay.sandboxes.devices.cuda_peer import Peer, Site, start_peer, write_memory_file
+from assay.sandboxes.devices.cuda_runner import BESIDE_S, CudaRunner, spawn_runner
+from assay.sandboxes.devices.interface import Artifact, Call, Failure, FailureKind, Form, Reply, RunnerLimits
+from assay.sandboxes.devices.processor_time import now_s
+from assay.sandboxes.devices.segments import Segment, pack_arguments
+from assay.sandboxes.devices.toll import Toll
+from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer
+
+PROGRAM = "assay.sandboxes.devices.cuda_native_program"
+"""Named, not imported: it imports cupy."""
+_EMPTY_CALLS = 11
+
+
+class NativeRunner:
+    """Implements `interface.Runner`."""
+
+    def __init__(self, peer: Peer, keeper: CudaRunner, page: Segment, toll: Toll) -> None:
+        self._peer = peer
+        self._keeper = keeper
+        self._page = page
+        self._toll = toll
+        self._freezer: Freezer | None = None
+        self._places = (0, 0)
+        self._call: Call | None = None
+        self._frozen_cpu_s = 0.0
+
+    @property
+    def pid(self) -> int:
+        """The kernel's process."""
+        return self._peer.pid
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its process has been ended."""
+        return self._peer.is_ended
+
+    @property
+    def segment(self) -> memoryview:
+        """The memory that the keeper shares with the judge; the kernel's process does not have it."""
+        return self._keeper.segment
+
+    def load(self, limits: RunnerLimits) -> Failure | None:
+        """Hand the device's memory over, and have it load its kernel; it is stopped then. Raises InfraFault."""
+        self._peer.greet(self._page.view)
+        control.write_shared(self._page.view, control.read_shared(self._keeper.page))
+        answer = self._peer.ask(control.SHARE, BESIDE_S)
+        if answer != control.SHARED:
+            raise InfraFault(f"a process on the device cannot share memory: {answer!r}")
+        self._places = control.read_places(self._page.view)
+        self._freezer = open_freezer(self.pid, 1)
+        failure = self._checked(self._peer.ask(control.LOAD, limits.start_s), control.READY)
+        return failure or self._freeze() or self._weigh()
+
+    def stage(self, call: Call) -> Failure | None:
+        """Have the keeper bring the frame to the device, and put arguments down; the kernel's process is stopped."""
+        if self._peer.has_spoken():
+            self._peer.close()
+            return Failure(FailureKind.PROTOCOL, "it spoke without being asked")
+        if len(call.launches) != 1:
+            raise InfraFault(f"a native kernel is called once, not {len(call.launches)} times")
+        self._call = call
+        arguments_at, data_at = self._places
+        packed = pack_arguments(call.launches[0].arguments, arguments_at=arguments_at, data_at=data_at)
+        self._page.view[control.ARGUMENTS_AT : control.ARGUMENTS_AT + len(packed)] = packed
+        return self._keep(call)
+
+    def run(self) -> Reply | Failure:
+        """Run the staged call; an empty call's time is taken off."""
+        assert self._call is not None  # the judge stages first
+        reply = self._exchange(control.GO, self._call.deadline_s)
+        return reply if isinstance(reply, Failure) else self._toll.take_off(reply, is_cold=self._call.is_cold)
+
+    def collect(self) -> Failure | None:
+        """Bring back the frame as it was kept."""
+        return self._keeper.collect()
+
+    def close(self) -> None:
+        """End both processes and give the memory back. Idempotent."""
+        try:
+            self._peer.close()
+        finally:
+            self._page.close_fd()
+            if self._freezer is not None:
+                self._freezer.close()
+            self._keeper.close()
+
+    def _keep(self, call: Call) -> Failure | None:
+        """Have the keeper stage a frame; what fails there is ours. Raises InfraFault."""
+        failure = self._keeper.stage(replace(call, launches=()))
+        if failure is not None:
+            raise InfraFault(f"the keeper of a frame failed: {failure}")
+        return None
+
+    def _weigh(self) -> Failure | None:
+        """Learn what a call takes that calls nothing, from cold and from warm caches."""
+        for is_cold in (False, True):
+            replies = []
+            for _ in range(_EMPTY_CALLS):
+                self._keep(Call(0, len(self.segment), (), BESIDE_S, is_cold))
+                reply = self._exchange(control.IDLE, BESIDE_S)
+                if isinstance(reply, Failure):
+                    return reply
+                replies.append(reply)
+            self._toll.learn(replies, is_cold=is_cold)
+        return None
+
+    def _exchange(self, token: bytes, most_s: float) -> Reply | Failure:
+        """Let it go on for one call, up to the moment when its frame is kept; it is stopped then, or gone."""
+        assert self._freezer is not None  # `load` comes first
+        before_s = self._peer.cpu_s()
+        self._peer.wait_at_most(most_s)
+        started_s = now_s()
+        told = self._peer.tell(token)
+        self._freezer.thaw()
+        answer = told or self._peer.hear()
+        failure = self._checked(answer, control.DONE)
+        if failure is not None:
+            return failure
+        self._keeper.snapshot()
+        answered_s = self._peer.cpu_s()
+        failure = self._freeze()
+        if failure is not None:
+            return failure
+        idle_s, self._frozen_cpu_s = before_s - self._frozen_cpu_s, self._peer.cpu_s()
+        self._keeper.snapped()
+        return Reply(
+            wall_s=now_s() - started_s,
+            cpu_s=answered_s - before_s,
+            after_cpu_s=max(0.0, self._frozen_cpu_s - answered_s),
+            idle_cpu_s=max(0.0, idle_s),
+        )
+
+    def _freeze(self) -> Failure | None:
+        assert self._freezer is not None
+        try:
+            self._freezer.freeze()
+        except (NotStopped, OSError):
+            self._peer.close()
+            return Failure(FailureKind.DIED, "it ended as it was stopped")
+        self._frozen_cpu_s = self._frozen_cpu_s or self._peer.cpu_s()
+        return None
+
+    def _checked(self, answer: bytes | Failure, wanted: bytes) -> Failure | None:
+        """Return what is wrong with an answer. Whatever the process says went wrong is its kernel's failure."""
+        if isinstance(answer, Failure):
+            return answer
+        if answer == wanted:
+            return None
+        self._peer.close()
+        if answer != control.FAULT:
+            return Failure(FailureKind.PROTOCOL, "it answered with what is no answer")
+        step, status = control.read_fault(self._page.view)
+        name = f"{NAMES.get(status, 'status')} ({status})"
+        if step is control.Step.LOAD:
+            return Failure(FailureKind.DIED, f"the kernel could not be loaded: {name}")
+        return Failure(FailureKind.DEVICE, name)
+
+
+def start_keeper(site: Site, segment_bytes: int) -> CudaRunner:
+    """Start the process that has the device's memory. Raises InfraFault."""
+    keeper = spawn_runner(site, segment_bytes)
+    try:
+        failure = keeper.load(Artifact(Form.CUBIN, b""), RunnerLimits())
+    except BaseException:
+        keeper.close()
+        raise
+    if failure is not None:
+        raise InfraFault(f"the keeper of a frame did not start: {failure}")
+    return keeper
+
+
+def start_native(
+    site: Site, toll: Toll, artifact: Artifact, segment_bytes: int, limits: RunnerLimits
+) -> NativeRunner | Failure:
+    """Start a keeper and a kernel's process, and have that load its kernel. Raises InfraFault."""
+    keeper = start_keeper(site, segment_bytes)
+    page = Segment(control.PAGE_BYTES)
+    kernel = os.memfd_create("kernel", os.MFD_CLOEXEC)
+    try:
+        write_memory_file(kernel, artifact.content)
+        runner = NativeRunner(start_peer(site, PROGRAM, (page.fd, kernel)), keeper, page, toll)
+    finally:
+        os.close(kernel)
+    try:
+        failure = runner.load(limits)
+    except (SandboxFault, OSError) as error:
+        runner.close()
+        raise InfraFault(f"a native kernel's process could not be started: {error}") from error
+    except BaseException:
+        runner.close()
+        raise
+    if failure is not None:
+        runner.close()
+        return failure
+    return runner

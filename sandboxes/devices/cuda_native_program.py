@@ -1,0 +1,99 @@
+"""The process of a native kernel on CUDA: it has host code of the candidate, which is given a device and nothing else.
+
+Nothing in here is trusted once the kernel is loaded. Before that, the process gives up its user (where it may), files
+to write, other processes and the network (where there is Landlock), and starting processes. The memory that it works on
+is another process's (`cuda_program`), which looks at it as soon as this one has answered.
+"""
+
+import ctypes
+import mmap
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any  # Any: ctypes' own types
+
+from assay.sandboxes import seccomp, syscalls
+from assay.sandboxes.devices import cuda_control as control
+from assay.sandboxes.devices.cuda_control import Step
+from assay.sandboxes.devices.cuda_program import FAILED_S, HAS_CUPY, Faulty, attempt, confine
+
+if HAS_CUPY:
+    from assay.sandboxes.devices.cuda_driver import Gpu
+
+ENTRY = "assay_call"
+"""`void assay_call(void **arguments, cudaStream_t stream)`: each a buffer's address on the device, or a scalar's."""
+_NOBODY = 65_534
+_INVALID_IMAGE = 200
+
+Entry = Callable[[int, Any], object]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve the judge. Arguments: descriptors of the channel, the page and the kernel."""
+    channel_fd, page_fd, artifact_fd = map(int, arguments)
+    syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+    syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    with socket.socket(fileno=channel_fd) as channel:
+        page = mmap.mmap(page_fd, os.fstat(page_fd).st_size)
+        os.close(page_fd)
+        if not HAS_CUPY:
+            channel.send(control.NO_CUPY)
+            return FAILED_S
+        try:
+            _serve(channel, page, artifact_fd)
+        except Faulty as fault:
+            control.write_fault(memoryview(page), fault.step, fault.status)
+            channel.send(control.FAULT)
+            return FAILED_S
+    return 0
+
+
+def _serve(channel: socket.socket, page: mmap.mmap, artifact_fd: int) -> None:
+    gpu = attempt(Step.CONTEXT, Gpu)
+    channel.send(control.HELLO)
+    if channel.recv(1) != control.SHARE:
+        return
+    view = memoryview(page)
+    shared = control.read_shared(view)
+    arguments_at = ctypes.addressof(ctypes.c_char.from_buffer(page)) + control.ARGUMENTS_AT
+    data_at = attempt(Step.ALLOCATE, lambda: gpu.take_over(shared.handle)) + shared.skew
+    control.write_places(view, arguments_at, data_at)
+    channel.send(control.SHARED)
+    if channel.recv(1) != control.LOAD:
+        return
+    _give_up()
+    entry = _load(artifact_fd)
+    channel.send(control.READY)
+    while token := channel.recv(1):
+        if token == control.GO:
+            entry(arguments_at, None)
+            attempt(Step.RUN, gpu.synchronise)
+        elif token != control.IDLE:
+            return
+        channel.send(control.DONE)
+
+
+def _load(artifact_fd: int) -> Entry:
+    try:
+        address = ctypes.cast(ctypes.CDLL(f"/proc/self/fd/{artifact_fd}", os.RTLD_NOW)[ENTRY], ctypes.c_void_p).value
+    except (OSError, AttributeError) as error:
+        raise Faulty(Step.LOAD, _INVALID_IMAGE) from error
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address or 0)
+
+
+def _give_up() -> None:
+    """Be nobody, with no file to write, no other process and no network; threads may be started."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+        os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)  # cleared by the change of user
+        syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # it loads the kernel through its own /proc files
+    confine()
+    syscalls.install_filter(seccomp.build_lone_filter(seccomp.MACHINES[os.uname().machine]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

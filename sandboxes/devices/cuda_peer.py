@@ -1,0 +1,176 @@
+"""A process of ours on a CUDA device and the judge's end of its channel: it is told one byte and answers one byte."""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.errors import InfraFault
+from assay.extras import install_extras
+from assay.sandboxes.devices import cuda_control as control
+from assay.sandboxes.devices.cuda_faults import failure_of
+from assay.sandboxes.devices.interface import Failure, FailureKind
+from assay.sandboxes.devices.processor_time import process_cpu_s
+
+_CONTEXT_S = 120.0
+"""For a context: without persistence mode a driver initialises its devices first, one after the other."""
+_END_S = 20.0
+_SHORTEST_S = 0.001
+_NO_CUPY = f"cupy is not installed: {install_extras('cuda')}"
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where processes of a device are started."""
+
+    uuid: str
+    """The one device that they see."""
+    environment: Mapping[str, str]
+    """Beside what is set for all of them."""
+
+
+class Peer:
+    """One process; whoever starts it closes it."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", channel: socket.socket) -> None:
+        self._process = process
+        self._channel = channel
+        self._cpu_s = 0.0
+        self._is_ended = False
+        self._has_greeted = False
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it has been ended."""
+        return self._is_ended
+
+    def cpu_s(self) -> float:
+        """Return its processor time; the last that was seen, once it is gone."""
+        try:
+            self._cpu_s = process_cpu_s(self.pid)
+        except OSError:
+            return self._cpu_s
+        return self._cpu_s
+
+    def greet(self, page: memoryview) -> None:
+        """Wait until it has a context, if it has not said so before. Raises InfraFault if it gets none."""
+        if self._has_greeted:
+            return
+        self.wait_at_most(_CONTEXT_S)
+        said = self.hear()
+        if said == control.HELLO:
+            self._has_greeted = True
+            return
+        if said == control.FAULT:
+            failure_of(*control.read_fault(page))
+        raise InfraFault(_NO_CUPY if said == control.NO_CUPY else f"a process on the device did not start: {said!r}")
+
+    def wait_at_most(self, seconds: float) -> None:
+        """Bound the waiting for the next answer, in the kernel: one call does it all."""
+        self._waits_s = seconds
+        seconds = max(seconds, _SHORTEST_S)
+        whole = int(seconds)
+        timeout = struct.pack("ll", whole, int((seconds - whole) * 1e6))
+        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
+
+    def tell(self, token: bytes) -> Failure | None:
+        """Send a byte."""
+        try:
+            self._channel.send(token)
+        except OSError:
+            return self._died()
+        return None
+
+    def hear(self) -> bytes | Failure:
+        """Return what it says next, which ought to be one byte. After a Failure it has been ended."""
+        try:
+            answer = self._channel.recv(16)
+        except BlockingIOError:
+            self.close()
+            return Failure(FailureKind.DEADLINE, f"{self._waits_s:g} s")
+        except ConnectionError:
+            return self._died()
+        return answer or self._died()
+
+    def ask(self, token: bytes, most_s: float) -> bytes | Failure:
+        """Send a byte and return the answer."""
+        self.wait_at_most(most_s)
+        return self.tell(token) or self.hear()
+
+    def has_spoken(self) -> bool:
+        """Say whether it has said something that nobody asked for, or has hung up."""
+        try:
+            self._channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except ConnectionError:
+            return True
+        return True
+
+    def close(self) -> None:
+        """End it, its context with it. Idempotent. Raises InfraFault if it does not end."""
+        if self._is_ended:
+            return
+        self._is_ended = True
+        self._channel.close()
+        self._process.kill()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired as error:
+            raise InfraFault(f"a process does not end: the device hangs ({self.pid})") from error
+
+    def _died(self) -> Failure:
+        """Say how it ended."""
+        try:
+            code = self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            self.close()
+            return Failure(FailureKind.PROTOCOL, "it hung up")
+        self.close()
+        return Failure(FailureKind.DIED, f"signal {-code}" if code < 0 else f"it exited with status {code}")
+
+
+def start_peer(site: Site, program: str, fds: Sequence[int]) -> Peer:
+    """Start a program in a process of its own; its arguments are the channel and these descriptors."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        passed = (theirs.fileno(), *fds)
+        line = (sys.executable, "-P", "-m", program, *map(str, passed))
+        process = subprocess.Popen(
+            line,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=passed,
+            env=_environment(site),
+        )
+    return Peer(process, ours)
+
+
+def write_memory_file(fd: int, content: bytes) -> None:
+    """Put the content of a file in memory down; who reads it has a position of its own."""
+    view = memoryview(content)
+    at = 0
+    while at < len(content):
+        at += os.pwrite(fd, view[at:], at)
+
+
+def _environment(site: Site) -> dict[str, str]:
+    """Return what a process is told: one device, kernels loaded at once, no cache on disk; nothing of the judge's."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C",
+        "HOME": "/nonexistent",
+        "CUDA_VISIBLE_DEVICES": site.uuid,
+        "CUDA_MODULE_LOADING": "EAGER",
+        "CUDA_CACHE_DISABLE": "1",
+        **site.environment,
+    }

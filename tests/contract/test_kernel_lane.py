@@ -1,0 +1,215 @@
+"""Where each acceptance test of the kernel lane is, and each hack of its catalogue.
+
+A name is `file::function`, or `file::entry` for a hack in the table of tests/hostile/kernels/hacks.py.
+"""
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+UNIT, SANDBOX = "unit/kernels/test_kernel_acceptance.py", "sandbox/test_kernel_compilation.py"
+NATIVE, GPU = "hostile/kernels/test_native_hacks.py", "gpu/test_gpu_acceptance.py"
+BUFFERS = "unit/kernels/test_kernel_buffers.py"
+TABLE = "hostile/kernels/hacks.py"
+
+ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
+    1: (f"{UNIT}::test_01_reference_as_candidate_is_no_win",),
+    2: (f"{UNIT}::test_02_noise_does_not_raise_the_median",),
+    3: (f"{UNIT}::test_03_twice_as_fast_is_two",),
+    4: (f"{UNIT}::test_04_position_effect_is_reported_and_not_paid",),
+    5: (f"{UNIT}::test_05_warm_up_and_rounds_last_as_long_as_asked",),
+    6: (
+        f"{UNIT}::test_06_work_after_the_answer_is_rejected",
+        f"{TABLE}::06 a thread finishes 5 ms after the answer",
+        f"{TABLE}::06 an alarm computes after the answer",
+        f"{TABLE}::06 the answer comes first, and the work goes on",
+    ),
+    7: (f"{TABLE}::07 a child computes", "sandbox/test_cpu_runner.py::test_a_runner_starts_nothing_else"),
+    8: (
+        f"{UNIT}::test_08_output_cached_by_address_is_wrong",
+        f"{NATIVE}::test_08_results_kept_by_address_win_nothing",
+        f"{TABLE}::08 results are kept by shape",
+    ),
+    9: (
+        f"{UNIT}::test_09_output_cached_by_content_gains_nothing",
+        f"{NATIVE}::test_09_results_kept_by_content_win_nothing",
+    ),
+    10: (
+        f"{UNIT}::test_10_calls_answered_together_are_rejected_at_the_first",
+        f"{TABLE}::10 eight calls are collected",
+    ),
+    11: (f"{UNIT}::test_11_a_kernel_that_does_nothing_is_rejected", f"{TABLE}::11 nothing is done"),
+    12: (
+        f"{UNIT}::test_12_not_quite_all_elements_is_rejected",
+        f"{TABLE}::12 one element in two hundred is left out",
+    ),
+    13: (f"{UNIT}::test_13_overwritten_inputs_are_rejected", f"{TABLE}::13 inputs and output are zeroed"),
+    14: (
+        f"{UNIT}::test_14_writing_beside_the_output_is_rejected",
+        f"{TABLE}::14 one element is written past the output",
+        f"{TABLE}::14 one element is written before the output",
+    ),
+    15: (
+        f"{UNIT}::test_15_nonfinite_output_is_rejected_before_it_is_compared",
+        f"{TABLE}::15 NaN everywhere",
+        f"{TABLE}::15 one infinity",
+    ),
+    16: (
+        f"{UNIT}::test_16_sums_in_single_precision_fail_a_double_task",
+        f"{NATIVE}::test_16_a_float_sum_fails_where_doubles_are_asked_for",
+        f"{NATIVE}::test_16_a_float_sum_passes_where_floats_are_asked_for",
+    ),
+    17: (f"{UNIT}::test_17_one_element_corrupted_after_a_while_is_rejected", f"{TABLE}::17 right for ten calls"),
+    18: (f"{UNIT}::test_18_a_tile_that_is_hard_coded_fails_at_a_hidden_shape", f"{TABLE}::18 tiles of 64"),
+    19: (f"{UNIT}::test_19_a_task_whose_answer_is_constant_is_rejected",),
+    20: (
+        f"{UNIT}::test_20_a_candidate_that_burns_cpu_is_frozen_or_not_paid",
+        f"{NATIVE}::test_20_burning_in_the_references_turn_wins_nothing",
+    ),
+    21: (f"{UNIT}::test_21_sleeping_in_the_warm_up_changes_no_count",),
+    22: (
+        f"{UNIT}::test_22_a_runner_that_ends_or_talks_earns_the_minimum",
+        f"{TABLE}::22 a forged verdict on every descriptor",
+    ),
+    23: (f"{NATIVE}::test_23_clocks_of_its_own_process_are_not_asked",),
+    24: (f"{NATIVE}::test_24_nothing_is_there_to_be_found", "sandbox/test_cpu_runner.py::test_a_kernel_opens_no_file"),
+    25: (f"{NATIVE}::test_25_a_kernel_that_does_not_end_is_ended",),
+    26: (
+        f"{SANDBOX}::test_26_a_foreign_file_is_not_told",
+        f"{SANDBOX}::test_26_a_foreign_file_is_not_told_nor_kept_by_c",
+        f"{SANDBOX}::test_26_what_the_source_may_ask_of_its_place_tells_nothing",
+    ),
+    27: (f"{SANDBOX}::test_27_a_host_constructor_is_dropped",),
+    28: (
+        f"{SANDBOX}::test_28_writable_state_is_refused",
+        f"{SANDBOX}::test_28_constant_tables_are_let_through",
+        f"{SANDBOX}::test_28_what_only_resembles_those_tables_is_state",
+    ),
+    29: (f"{SANDBOX}::test_29_kernels_launch_no_kernels",),
+    30: (
+        f"{SANDBOX}::test_30_a_bomb_for_nvcc_ends_within_its_limits",
+        f"{SANDBOX}::test_30_a_bomb_for_gcc_ends_within_its_limits",
+        f"{SANDBOX}::test_30_a_compiler_that_does_not_end_is_ended",
+        f"{SANDBOX}::test_30_a_source_of_ten_megabytes_is_not_compiled",
+        f"{SANDBOX}::test_30_an_unknown_flag_is_refused",
+    ),
+    31: (f"{SANDBOX}::test_31_equal_cuda_is_compiled_once", f"{SANDBOX}::test_31_equal_c_is_compiled_once"),
+    32: (
+        "integration/test_device_leases.py::test_32_two_timing_jobs_for_one_device_never_overlap",
+        "integration/test_device_leases.py::test_32_the_result_under_a_lease_that_ended_is_discarded",
+        "sandbox/test_kernel_timing_jobs.py::test_32_two_sessions_on_one_processor_never_overlap",
+        "sandbox/test_kernel_timing_jobs.py::test_32_a_session_whose_lease_has_ended_pays_nothing",
+        "unit/kernels/test_device_health.py::test_32_jobs_of_one_host_never_overlap",
+    ),
+    33: (f"{UNIT}::test_33_equation_3_is_exact",),
+    34: (f"{UNIT}::test_34_a_shape_below_physics_is_rejected",),
+    35: (
+        f"{UNIT}::test_35_a_busy_device_is_inconclusive",
+        "unit/kernels/test_kernel_verifier.py::test_a_busy_machine_is_asked_again_and_no_more_than_allowed",
+    ),
+    36: (f"{GPU}::test_36_references_are_right_on_the_device", f"{GPU}::test_36_events_and_wall_agree"),
+    37: (f"{GPU}::test_37_work_on_another_stream_is_rejected",),
+    38: (f"{GPU}::test_38_lines_that_persist_gain_nothing", f"{GPU}::test_38_a_persisting_window_gains_nothing"),
+    39: (f"{GPU}::test_39_a_poisoned_context_ends_and_the_next_job_passes",),
+    40: (f"{GPU}::test_37_40_work_on_another_stream_is_charged",),
+    41: (f"{GPU}::test_41_clocks_that_are_not_locked_are_told_or_refused",),
+}
+"""By number. Those of timings (1, 2, 20) run on the real clock in benchmarks/kernels.py."""
+
+CATALOGUE: Mapping[str, tuple[str, ...]] = {
+    "A2": (*ACCEPTANCE[6], *ACCEPTANCE[7]),
+    "A3": (f"{TABLE}::A3 the output is computed when it is read",),
+    "A4": ACCEPTANCE[10],
+    "A5": (*ACCEPTANCE[8], *ACCEPTANCE[9]),
+    "A6": (f"{NATIVE}::test_a6_results_kept_on_disk_win_nothing",),
+    "A7": (f"{TABLE}::A7 it is all computed while it is loaded, from the seed in the environment",),
+    "A10": ACCEPTANCE[20],
+    "A11": ACCEPTANCE[21],
+    "A12": ACCEPTANCE[17],
+    "B1": ACCEPTANCE[23],
+    "B2": (f"{TABLE}::B2 names of the harness are replaced",),
+    "B3": (f"{TABLE}::B3 what is expected is found in memory",),
+    "B4": (f"{TABLE}::B4 what is expected is made NaN",),
+    "B5": (*ACCEPTANCE[22], f"{TABLE}::a constructor that ends the process"),
+    "B6": (*ACCEPTANCE[23], *ACCEPTANCE[24]),
+    "B8": (f"{TABLE}::B8 what is expected is read from a file",),
+    "B9": (f"{TABLE}::A7 it is all computed while it is loaded, from the seed in the environment",),
+    "B10": ACCEPTANCE[26],
+    "B11": ACCEPTANCE[30],
+    "B12": (f"{TABLE}::B12 it prints a benchmark of its own",),
+    "B13": ACCEPTANCE[34],
+    "B14": ACCEPTANCE[23],
+    "C1": ACCEPTANCE[11],
+    "C3": ACCEPTANCE[13],
+    "C4": (f"{BUFFERS}::test_buffers_are_aligned_apart_and_in_the_segment",),
+    "C5": (*ACCEPTANCE[19], "unit/kernels/test_kernel_rewards.py::test_lint_finds_tasks_that_a_lazy_kernel_passes"),
+    "C6": ACCEPTANCE[18],
+    "C7": (f"{TABLE}::C7 right for values between 0 and 1 alone",),
+    "C8": ACCEPTANCE[16],
+    "C9": ACCEPTANCE[15],
+    "C10": ACCEPTANCE[12],
+    "C11": (f"{BUFFERS}::test_outputs_are_read_in_their_shape", *ACCEPTANCE[12]),
+    "C12": ACCEPTANCE[14],
+    "C13": (
+        f"{TABLE}::C13 the reference computes",
+        "sandbox/test_kernel_compilation.py::test_what_cannot_be_linked_does_not_compile",
+        "unit/kernels/test_native_gate.py::test_another_library_is_refused",
+    ),
+    "C14": (
+        "unit/kernels/test_kernel_sessions.py::test_bits_that_differ_are_flagged_or_refused",
+        f"{TABLE}::C14 a race that is lost now and then",
+    ),
+    "C15": (f"{BUFFERS}::test_inputs_lie_in_their_layout_and_outputs_hold_a_word", *ACCEPTANCE[18]),
+    "C16": (f"{SANDBOX}::test_other_cubins_are_refused",),
+    "D1": ACCEPTANCE[25],
+    "D3": (f"{NATIVE}::test_d3_a_kernel_that_takes_all_memory_is_ended", *ACCEPTANCE[7]),
+    "D5": ACCEPTANCE[32],
+    "D6": ACCEPTANCE[35],
+}
+"""Of what can be shown on any machine (C, S): every entry that the catalogue marks so."""
+
+ON_ANY_MACHINE: Mapping[str, tuple[int, ...]] = {
+    "A": (2, 3, 4, 5, 6, 7, 10, 11, 12),
+    "B": (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14),
+    "C": (1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16),
+    "D": (1, 3, 5, 6),
+}
+
+
+def test_every_acceptance_test_has_a_place() -> None:
+    """From 1 to 41, and each name is that of a test."""
+    assert list(ACCEPTANCE) == list(range(1, 42))
+    assert missing(ACCEPTANCE) == []
+
+
+def test_every_hack_of_the_catalogue_has_a_place() -> None:
+    """All that any machine can show."""
+    assert list(CATALOGUE) == [f"{part}{number}" for part, numbers in ON_ANY_MACHINE.items() for number in numbers]
+    assert missing(CATALOGUE) == []
+
+
+@pytest.mark.parametrize("file", [UNIT, NATIVE, TABLE])
+def test_what_is_numbered_is_in_the_map(file: str) -> None:
+    """A test or hack that bears a number is told under it."""
+    for entry in entries(file):
+        number = entry.removeprefix("test_").partition("_")[0].partition(" ")[0]
+        assert not number.isdigit() or f"{file}::{entry}" in ACCEPTANCE[int(number)]
+
+
+def missing(places: Mapping[int, tuple[str, ...]] | Mapping[str, tuple[str, ...]]) -> list[str]:
+    """The names that are none of a test or of a hack."""
+    named = (name for names in places.values() for name in names)
+    return [name for name in named if name.partition("::")[2] not in entries(name.partition("::")[0])]
+
+
+@cache
+def entries(file: str) -> frozenset[str]:
+    """Functions of a file of tests, and the names in its tables."""
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+    functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    keys = (key for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys)
+    return frozenset(functions | {key.value for key in keys if isinstance(key, ast.Constant)})

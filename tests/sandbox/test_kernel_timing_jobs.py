@@ -1,0 +1,147 @@
+"""Timing jobs with real kernels: acceptance test 32 of the kernel lane, and devices that are not sound."""
+
+import threading
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from assay.errors import Inconclusive, InfraFault
+from assay.outcomes import Outcome
+from assay.sandboxes.devices.health import MOST_FAILURES, HealthBook
+from assay.sandboxes.devices.lease import HostLeases, Lease
+from assay.sandboxes.interface import Slot
+from assay.sandboxes.jails import JailPool
+from assay.verifiers.kernels.answers import Offered
+from assay.verifiers.kernels.building import Builder
+from assay.verifiers.kernels.devices import device_name
+from assay.verifiers.kernels.judging import Pair, ProcessMeasurer, Trialled
+from assay.verifiers.kernels.task import Backend, KernelTask
+
+pytestmark = pytest.mark.jail
+TASK = KernelTask.model_validate(
+    {
+        "id": "axpy",
+        "verifier": "kernel",
+        "kernel": "axpy/float32",
+        "public_shapes": [{"axes": {"n": 1 << 18}}],
+        "hidden_shapes": [],
+        "checks": ["normal"],
+        "timing": {"warm_up_s": 0.01, "time_s": 0.05, "first_look_s": None, "min_rounds": 6},
+    }
+)
+HONEST = TASK.reference.source
+DIES = """#include <stdint.h>
+#include <stdlib.h>
+void axpy(float alpha, const float *x, const float *y, float *out, int64_t n) { abort(); }
+"""
+
+
+class NotedLeases:
+    """Implements `Leases` as one host does, and notes when each was held, from taking it to giving it back."""
+
+    def __init__(self, ends_well: bool = True) -> None:
+        self.held: list[tuple[float, float]] = []
+        self._host = HostLeases()
+        self._ends_well = ends_well
+        self._since: dict[int, float] = {}
+
+    def take(self, device: str) -> Lease:
+        """One more."""
+        lease = self._host.take(device)
+        self._since[lease.token] = time.monotonic()
+        return lease
+
+    def renew(self, lease: Lease) -> bool:
+        """As long as it likes."""
+        return self._host.renew(lease)
+
+    def end(self, lease: Lease) -> bool:
+        """Note it."""
+        self.held.append((self._since[lease.token], time.monotonic()))
+        return self._ends_well
+
+
+@pytest.fixture
+def slots(pool: JailPool) -> Iterator[tuple[Slot, Slot]]:
+    """Two slots with a C compiler."""
+    with pool.slot() as first, pool.slot() as second:
+        if not Builder().compiler.toolchain(first).gcc:
+            pytest.skip("no gcc where attempts run")
+        yield first, second
+
+
+def pair(slot: Slot, source: str = HONEST) -> Pair:
+    """A candidate beside the task's reference."""
+    builder = Builder()
+    built = builder.build(TASK, Offered(source, TASK.language), slot)
+    assert built.kernel is not None, built.message
+    return Pair(builder.reference(TASK, slot), built.kernel, 100, builder.probe(Backend.CPU, slot))
+
+
+def measured(measurer: ProcessMeasurer, slot: Slot, source: str = HONEST) -> Trialled | None:
+    """What a session comes to; None where the machine is too busy to tell."""
+    try:
+        return measurer.measure(TASK, pair(slot, source), None, slot)
+    except Inconclusive:
+        return None
+
+
+def test_32_two_sessions_on_one_processor_never_overlap(slots: tuple[Slot, Slot], tmp_path: Path) -> None:
+    """Two workers measure at the same time; their jobs run one after the other."""
+    noted = [NotedLeases(), NotedLeases()]
+    workers = [
+        threading.Thread(target=measured, args=(ProcessMeasurer(leases, lock_folder=tmp_path), slot))
+        for leases, slot in zip(noted, slots, strict=True)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    intervals = sorted(interval for leases in noted for interval in leases.held)
+    assert len(intervals) == 2
+    assert all(before[1] <= after[0] for before, after in pairwise(intervals))
+
+
+def test_32_a_session_whose_lease_has_ended_pays_nothing(slots: tuple[Slot, Slot], tmp_path: Path) -> None:
+    """Its result is discarded, whatever it is."""
+    measurer = ProcessMeasurer(NotedLeases(ends_well=False), lock_folder=tmp_path)
+
+    with pytest.raises(Inconclusive, match="discarded"):
+        measurer.measure(TASK, pair(slots[0], DIES), None, slots[0])
+
+
+def test_a_kernel_that_dies_has_the_device_probed(slots: tuple[Slot, Slot], tmp_path: Path) -> None:
+    """The device is in order, so the kernel is to blame, and a fault noted before is forgotten."""
+    book, device = HealthBook(tmp_path), device_name(Backend.CPU)
+    book.note(device, "the probe failed: runner died")
+
+    trialled = measured(ProcessMeasurer(lock_folder=tmp_path), slots[0], DIES)
+
+    assert trialled is not None
+    assert trialled.paid.outcome is Outcome.RUNTIME_ERROR
+    assert "signal 6" in trialled.paid.scored.message
+    assert not book.needs_probe(device)
+
+
+def test_nothing_runs_on_a_device_in_quarantine(slots: tuple[Slot, Slot], tmp_path: Path) -> None:
+    """Nobody's kernel is blamed for it."""
+    book, leases = HealthBook(tmp_path), NotedLeases()
+    for _ in range(MOST_FAILURES):
+        book.note(device_name(Backend.CPU), "the probe failed: runner died")
+
+    with pytest.raises(InfraFault, match="quarantine"):
+        ProcessMeasurer(leases, lock_folder=tmp_path).measure(TASK, pair(slots[0]), None, slots[0])
+
+    assert leases.held == []
+
+
+def test_cores_that_are_not_there_are_our_fault(slots: tuple[Slot, Slot], tmp_path: Path) -> None:
+    """The setting is named."""
+    measurer = ProcessMeasurer(cores=(100_000,), lock_folder=tmp_path)
+
+    with pytest.raises(InfraFault, match="ASSAY_TIMING_CORES"):
+        measurer.measure(TASK, pair(slots[0]), None, slots[0])

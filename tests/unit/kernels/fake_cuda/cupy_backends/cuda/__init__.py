@@ -1,0 +1,1 @@
+"""A stand-in for the part of cupy that runners use; see `fake_gpu`."""

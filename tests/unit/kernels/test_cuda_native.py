@@ -1,0 +1,193 @@
+"""Native kernels on CUDA over the fake of cupy, whose "device code" is C that runs on the shared memory."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fake_cubins import fake_device
+from scripted_kernels import SECRET, refused
+from test_cuda_sessions import axpy_task
+
+from assay.errors import InfraFault
+from assay.sandboxes import syscalls
+from assay.sandboxes.devices.conformance import Kit, examine
+from assay.sandboxes.devices.cuda import CudaDevice
+from assay.sandboxes.devices.cuda_native import NativeRunner
+from assay.sandboxes.devices.interface import (
+    Artifact,
+    Call,
+    Clock,
+    Failure,
+    FailureKind,
+    Form,
+    Launch,
+    Pointer,
+    Reply,
+    RunnerLimits,
+    Scalar,
+)
+from assay.verifiers.kernels.findings import Reason
+from assay.verifiers.kernels.measure import measure
+from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.session import Trial
+
+BYTES = 2**16
+HEAD = """#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+#define COUNT (*(long *)x[2])
+void assay_call(void **x, void *stream);
+"""
+CALL = "void assay_call(void **x, void *stream) { (void)stream; "
+ARGUMENTS = (Pointer(0), Pointer(4096), Scalar((64).to_bytes(8, "little")))
+Build = Callable[[str], Artifact]
+
+
+@pytest.fixture
+def device() -> Iterator[CudaDevice]:
+    """A fake device for native kernels."""
+    made = fake_device(is_native=True)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Build:
+    """Compile C: `build(body)`."""
+
+    def build_one(source: str) -> Artifact:
+        (tmp_path / "kernel.c").write_text(HEAD + source)
+        line = ["gcc", "-shared", "-fPIC", "-pthread", "kernel.c", "-o", "kernel.so"]
+        subprocess.run(line, cwd=tmp_path, check=True)
+        return Artifact(Form.SHARED_OBJECT, (tmp_path / "kernel.so").read_bytes())
+
+    return build_one
+
+
+def opened(device: CudaDevice, artifact: Artifact) -> NativeRunner:
+    """A runner, which did start."""
+    runner = device.open(artifact, BYTES, RunnerLimits())
+    assert isinstance(runner, NativeRunner), runner
+    return runner
+
+
+def call(runner: NativeRunner, *, deadline_s: float = 10.0) -> Reply | Failure:
+    """One call over the first 8 kB, all of which it brings back."""
+    failure = runner.stage(Call(0, 8192, (Launch("entry", ARGUMENTS),), deadline_s)) or None
+    reply = failure or runner.run()
+    return reply if isinstance(reply, Failure) else runner.collect() or reply
+
+
+def test_native_kernels_keep_the_contract_of_devices(device: CudaDevice, build: Build) -> None:
+    """Calls, separation, deadlines, deaths, and what cannot be loaded."""
+    bodies = ("memcpy(x[1], x[0], COUNT); }", "for (volatile long i = 0; x; i++) {} }", "(void)x; _exit(3); }")
+
+    kit = Kit(*(build(CALL + body) for body in bodies), Artifact(Form.SHARED_OBJECT, b"nothing"))
+
+    assert examine(device, kit) == ()
+    assert device.facts.clocks == (Clock.WALL,)
+
+
+def test_37_what_is_not_done_at_the_answer_is_not_there(device: CudaDevice, build: Build) -> None:
+    """Work that another thread does later is missing in the frame that was kept, and is not done between calls."""
+    late = "static void **kept; static void *later(void *n) { usleep(5000); memset(kept[1], 7, 64); return n; }\n"
+    runner = opened(device, build(f"{late}{CALL} static pthread_t t; kept = x; pthread_create(&t, 0, later, 0); }}"))
+
+    assert isinstance(call(runner), Reply)
+    device.pause(0.05)
+    assert runner.collect() is None
+
+    assert not any(runner.segment[4096:4160])
+
+
+def test_an_answer_of_its_own_comes_too_early(device: CudaDevice, build: Build) -> None:
+    """Whoever answers before the work is done has a frame kept that lacks it."""
+    answers = 'for (int fd = 3; fd < 256; fd++) if (write(fd, "d", 1)) {}'
+    runner = opened(device, build(f"{CALL} {answers} usleep(2000); memset(x[1], 7, 64); }}"))
+
+    assert isinstance(call(runner), Reply)
+
+    assert not any(runner.segment[4096:4160])
+
+
+def test_whoever_speaks_without_being_asked_is_found(device: CudaDevice, build: Build) -> None:
+    """Two answers to one call."""
+    answers = 'for (int fd = 3; fd < 256; fd++) if (write(fd, "dd", 2)) {}'
+    runner = opened(device, build(f"{CALL} (void)x; {answers} }}"))
+
+    failed = call(runner)
+
+    assert isinstance(failed, Failure)
+    assert failed.kind is FailureKind.PROTOCOL
+
+
+@pytest.mark.skipif(not syscalls.landlock_version(), reason="no Landlock")
+def test_a_native_kernel_reaches_nothing_but_the_device(device: CudaDevice, build: Build, tmp_path: Path) -> None:
+    """No file to write, no other process to start or to trace, nobody's user; threads it has."""
+    tmp_path.chmod(0o777)
+    tries = [
+        f'open("{tmp_path}/new", O_CREAT | O_WRONLY, 0666) >= 0',
+        "fork() >= 0",
+        'execl("/bin/true", "true", (char *)0) >= 0',
+        f"ptrace(PTRACE_ATTACH, {os.getpid()}, 0, 0) >= 0",
+        f'open("/proc/{os.getpid()}/mem", O_RDONLY) >= 0',
+        f"{int(os.geteuid() == 0)} && getuid() == 0",
+        f"{int(syscalls.landlock_version() >= 6)} && kill({os.getpid()}, 0) == 0",
+    ]
+    runner = opened(
+        device,
+        build(
+            f"static void *run(void *n) {{ return n; }}\n{CALL} char *out = x[1]; pthread_t t;\n"
+            + "".join(f"out[{index}] = {one};\n" for index, one in enumerate(tries))
+            + "out[60] = pthread_create(&t, 0, run, 0) == 0; }"
+        ),
+    )
+
+    assert isinstance(call(runner), Reply)
+
+    assert [bool(runner.segment[4096 + index]) for index in range(len(tries))] == [False] * len(tries)
+    assert runner.segment[4096 + 60] == 1
+
+
+def test_faults_that_a_native_kernel_tells_are_its_own(device: CudaDevice, build: Build) -> None:
+    """It may say that the machine failed: nobody believes it."""
+    says = 'for (int fd = 3; fd < 256; fd++) if (write(fd, "f", 1)) {}'
+    runner = opened(device, build(f"{CALL} (void)x; {says} for (;;) pause(); }}"))
+
+    failed = call(runner)
+
+    assert isinstance(failed, Failure)
+    assert failed.kind is FailureKind.DEVICE
+
+
+def test_a_device_takes_the_kernels_that_it_was_opened_for(device: CudaDevice) -> None:
+    """Cubins have their own."""
+    with pytest.raises(InfraFault, match="cubin"):
+        device.open(Artifact(Form.CUBIN, b""), BYTES, RunnerLimits())
+
+
+AXPY = """static void work(void **x) {
+    float *a = x[1], *b = x[2], *out = x[3];
+    for (long i = 0; i < *(long *)x[4]; i++) out[i] = *(float *)x[0] * a[i] + b[i];
+}
+"""
+LATE = "static void **kept; static void *later(void *n) { usleep(3000); work(kept); return n; }\n"
+
+
+def test_37_a_session_refuses_work_that_nobody_waits_for(device: CudaDevice, build: Build) -> None:
+    """At the first call: the output is incomplete; the same work in time is right."""
+    task = axpy_task()
+    honest = Kernel(build(f"{AXPY}{CALL} work(x); }}"))
+    late = Kernel(
+        build(f"{AXPY}{LATE}{CALL} static pthread_t t; kept = x; pthread_create(&t, 0, later, 0); usleep(100); }}")
+    )
+
+    found = measure(Trial(task, "attempt", SECRET, honest, late), device)
+
+    assert "correctness 0" in refused(found, Reason.UNWRITTEN, task=task)

@@ -1,0 +1,241 @@
+"""What a finding earns, how long a source is, and which tasks are refused."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from scripted_kernels import earned, gemm_task
+
+from assay.errors import InvalidRequest
+from assay.outcomes import Outcome
+from assay.sandboxes.devices.interface import Clock
+from assay.verifiers.kernels.findings import OUTCOMES, Measured, Phase, Reason, Refused, ShapeTimes, Where
+from assay.verifiers.kernels.generators import ValueProfile
+from assay.verifiers.kernels.lint import lint
+from assay.verifiers.kernels.rewards import STREAM_RATIO, Formula, eq3, geometric, hides_stream_work, pay, terms
+from assay.verifiers.kernels.source_length import LengthUnit, length_of, normalised
+from assay.verifiers.kernels.speed import Speed
+from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.rules.rule import conclude
+
+SPEED = Speed(
+    60, 2, 2.0, 1.9, 2.1, 1.8, 2.2, 0.01, 0.0, is_quiet=True, is_significant=True, position_effects=(0.0, 0.0, 0.0),
+    cuda_l2_eq2=1.25, cuda_l2_code=1.1, ratio_of_mean_times=1.0, reference_s=2e-3, candidate_s=1e-3,
+)  # fmt: skip
+
+
+def shape(weight: float = 1.0, mean_diff: float = 0.0, baseline_s: float | None = None, **speed: Any) -> ShapeTimes:
+    """Times at one shape, twice as fast but for what is given."""
+    found = replace(SPEED, **speed)
+    return ShapeTimes(
+        {"m": 8}, weight, Clock.WALL, found, 0.0, True, baseline_s, mean_diff, 0.5, 2.0, 1, True, throttled=0
+    )  # fmt: skip
+
+
+def measured(*shapes: ShapeTimes) -> Measured:
+    """A candidate that was right everywhere."""
+    return Measured(shapes, 0.5, 100, {})
+
+
+def reward(finding: Measured | Refused, length: int = 0, **fields: Any) -> float:
+    """The reward of a finding."""
+    task = gemm_task(**fields)
+    verdict = conclude(task, terms(task.reward_rule), pay(task.reward_rule, finding, length).scored)
+    assert verdict.reward is not None
+    return verdict.reward
+
+
+def test_hardened_pays_what_is_certain() -> None:
+    """The lowest end of both intervals; 1 where nothing is significant; a slower kernel its median."""
+    assert reward(measured(shape())) == pytest.approx(1.8)
+    assert reward(measured(shape(is_significant=False))) == 1.0
+    assert reward(measured(shape(speedup=0.5, low=0.4, safe_low=0.4))) == pytest.approx(0.5)
+
+
+def test_hardened_pays_no_more_than_against_the_quiet_reference() -> None:
+    """A reference that was made slow beside the candidate wins nothing."""
+    assert reward(measured(shape(baseline_s=1.2e-3))) == pytest.approx(1.2)
+    assert reward(measured(shape(baseline_s=5e-3))) == pytest.approx(1.8)
+
+
+def test_robust_is_the_weighted_geometric_mean() -> None:
+    """2 once and 0.5 three times: 2^(1/4) 0.5^(3/4)."""
+    finding = measured(shape(), shape(weight=3.0, speedup=0.5))
+
+    assert reward(finding, formula="robust") == pytest.approx(2**0.25 * 0.5**0.75)
+    assert geometric([(2.0, 1.0), (0.5, 3.0)]) == pytest.approx(2**0.25 * 0.5**0.75)
+
+
+def test_equation_3_over_shapes() -> None:
+    """Mean of ratios less alpha times the difference, over shapes, less beta times the length."""
+    fields: dict[str, Any] = {"profile": "cuda-l2/paper", "alpha": 2.0, "beta": 0.001}
+    finding = measured(shape(mean_diff=0.1), shape(cuda_l2_eq2=0.25, mean_diff=0.3))
+
+    assert reward(finding, 100, **fields) == pytest.approx((2.25 - 0.2 + 1.25 - 0.6) / 2 - 0.1)
+    assert reward(finding, 100_000, **fields) == 0.0
+
+
+def test_the_released_figure_is_the_ratio_of_mean_throughputs() -> None:
+    """Of which the scripts report what is above 1."""
+    assert reward(measured(shape()), profile="cuda-l2/code") == pytest.approx(2.1)
+
+
+@pytest.mark.parametrize("formula", [formula for formula in Formula if formula is not Formula.CUDA_L2_EQ3])
+def test_caps_and_floors_hold_before_shapes_are_joined(formula: Formula) -> None:
+    """A shape of a million times neither makes up for another, nor does one of a millionth sink it."""
+    much = {name: 1e6 for name in ("speedup", "low", "safe_low", "cuda_l2_eq2", "cuda_l2_code")}
+    little = {"speedup": 1e-6, "low": 1e-6, "safe_low": 1e-6, "cuda_l2_eq2": -1.0, "cuda_l2_code": -1.0}
+
+    assert reward(measured(shape(**much)), formula=formula) == pytest.approx(10.0)
+    assert reward(measured(shape(**little)), formula=formula) == pytest.approx(0.1)
+    assert "capped" in earned(measured(shape(**much))).scored.flags
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+@pytest.mark.parametrize("formula", [formula for formula in Formula if formula is not Formula.CUDA_L2_EQ3])
+def test_a_refused_candidate_earns_the_minimum(reason: Reason, formula: Formula) -> None:
+    """By every formula; the outcome is never one without a reward, and says what happened."""
+    refused = Refused(reason, "told", Where(Phase.ROUND, {"m": 8}, 3))
+
+    assert reward(refused, formula=formula, minimum=-1.0) == -1.0
+    assert OUTCOMES[reason] in (
+        Outcome.FAILED, Outcome.VIOLATION, Outcome.RUNTIME_ERROR, Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED,
+    )  # fmt: skip
+    assert earned(refused).scored.message == f"{reason}: told (round 3 at m=8)"
+
+
+def test_equation_3_needs_pairs() -> None:
+    """As many differences as ratios, and one at least."""
+    for ratios, diffs in (([], []), ([1.0], [])):
+        with pytest.raises(ValueError, match="ratios"):
+            eq3(ratios, diffs, alpha=0.0, beta=0.0, length=0)
+
+
+def test_stream_work_is_more_than_the_ratio() -> None:
+    """Strictly; a time of zero hides all there was."""
+    assert not hides_stream_work(1.0, STREAM_RATIO)
+    assert hides_stream_work(1.0, 1.6)
+    assert hides_stream_work(0.0, 1e-9)
+    assert not hides_stream_work(1.0, 1.6, threshold=2.0)
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("int x; // one\nint /* two */ y;", "int x;int y;"),
+        ("a  +  b\n\n\n", "a+b"),
+        ('s = "// not one";', 's="// not one";'),
+        ("c = '\"'; // end", "c='\"';"),
+        ("/* never ends", ""),
+        ("x = a /**/ b;", "x=a b;"),
+        ("int\tmain", "int main"),
+        ("é /* é */ é", "é é"),
+    ],
+)
+def test_comments_and_blanks_have_no_length(source: str, plain: str) -> None:
+    """What remains is what a compiler tells apart."""
+    assert normalised(source) == plain
+    assert length_of(source, LengthUnit.BYTES) == len(plain.encode())
+    assert length_of(source, LengthUnit.CHARACTERS) == len(plain)
+
+
+@pytest.mark.parametrize("piece", ["/*", '"', "'", "\\", "/", "//", " ", "a ", '"\\'])
+def test_length_is_linear_in_the_source(piece: str) -> None:
+    """A megabyte of anything takes no time to speak of."""
+    source = piece * (1_000_000 // len(piece))
+
+    assert length_of(source, LengthUnit.BYTES) <= len(source) + 1
+
+
+BAD_PARAM = {"name": "d", "role": "in", "dtype": "float32", "shape": ["m"]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"formula": "cuda_l2_eq3"}, "alpha and beta"),
+        ({"formula": "cuda_l2_eq3", "alpha": 1.0}, "alpha and beta"),
+        ({"alpha": 1.0}, "cuda_l2_eq3 alone"),
+        ({"public_shapes": [{"axes": {"m": 8, "n": 6}}]}, "lacks axes: k"),
+        ({"public_shapes": [{"axes": {"m": 8, "n": 6, "k": 0}}]}, "from 1 to"),
+        ({"public_shapes": [{"axes": {"m": 2**20, "n": 2**20, "k": 1}}]}, "at most"),
+        ({"public_shapes": [{"axes": {"m": 8, "n": 6, "k": 4}, "weight": 0}]}, "no shape is timed"),
+        ({"checks": ["special"]}, "match_oracle"),
+        ({"backend": "cpu", "language": "cuda_cpp"}, "native kernels in C"),
+        ({"operation": {"name": "softmax"}}, "softmax reads x"),
+        ({"inputs": {"z": {}}}, "unknown z"),
+        ({"timing": {"mode": "server"}}, "qps"),
+        ({"timing": {"profile": "slow"}}, "quick"),
+        ({"timing": {"profile": "paper"}, "limits": {"attempt_wall_s": 50}}, "raise it"),
+        ({"abi": {"entry": "gemm", "params": [BAD_PARAM]}}, "needs an output"),
+        ({"abi": {"entry": "g m", "params": [{**BAD_PARAM, "role": "out"}]}}, "pattern"),
+        ({"abi": {"entry": "gemm", "params": [{**BAD_PARAM, "shape": ["m +"]}]}}, "ends where a value"),
+        ({"abi": {"entry": "gemm", "params": [{**BAD_PARAM, "align": 24}]}}, "power of two"),
+        ({"abi": {"entry": "gemm", "params": [{**BAD_PARAM, "role": "out"}] * 2}}, "same name"),
+    ],
+)
+def test_tasks_that_cannot_be_judged_by_are_refused(fields: dict[str, Any], told: str) -> None:
+    """When they are parsed, with what is wrong."""
+    with pytest.raises(ValidationError, match=told):
+        gemm_task(**fields)
+
+
+def test_unknown_profiles_are_refused() -> None:
+    """With the names of those that there are."""
+    with pytest.raises(InvalidRequest, match=r"unknown profile 'cuda-l3/paper'.*cuda-l2/paper"):
+        gemm_task(profile="cuda-l3/paper")
+
+
+def test_timing_profiles_preset_the_times() -> None:
+    """The paper's is 10 s and 30 s, without early end; fields of the task go before it."""
+    paper = gemm_task(timing={"profile": "paper", "time_s": 40}, limits={"attempt_wall_s": 100}).timing
+
+    assert (paper.warm_up_s, paper.time_s, paper.first_look_s) == (10.0, 40.0, None)
+    assert gemm_task(timing={}).timing.time_s == 5.0
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"inputs": {"a": {"low": 0.0, "high": 0.0}}}, "standard deviation is 0"),
+        ({"tolerance": {"mode": "allclose", "atol": 100.0}}, "a constant output of"),
+        ({"tolerance": {"mode": "allclose", "atol": 100.0}}, "does not depend on 'b'"),
+        ({"checks": ["special"], "tolerance": {"nonfinite": "match_oracle"}}, ""),
+    ],
+)
+def test_lint_finds_tasks_that_a_lazy_kernel_passes(fields: dict[str, Any], told: str) -> None:
+    """Flat outputs, tolerances that a constant is within, inputs that change nothing."""
+    faults = lint(gemm_task(**fields))
+
+    assert any(told in fault for fault in faults) if told else not faults
+
+
+def half_task(operation: dict[str, Any], terms_of_x: str) -> Any:
+    """A sum of many values into half precision."""
+    params = [
+        {"name": "x", "role": "in", "dtype": "float16", "shape": ["m", "n"]},
+        {"name": "y", "role": "out", "dtype": "float16", "shape": ["m"]},
+    ]
+    return gemm_task(
+        abi={"entry": "reduce", "params": params},
+        operation=operation,
+        public_shapes=[{"axes": {"m": 8, "n": 16_384}}],
+        hidden_shapes=[],
+        inputs={"x": {"terms": terms_of_x}},
+        checks=["exact01"],
+    )
+
+
+def test_lint_finds_sums_beyond_exact_integers() -> None:
+    """Zeros and ones that are not sparse enough for the output's type; with their number of terms they are."""
+    assert any("exact integers of float16" in fault for fault in lint(half_task({"name": "reduction"}, "1")))
+    assert not any("exact integers" in fault for fault in lint(half_task({"name": "reduction"}, "n")))
+    assert ValueProfile.EXACT01 in gemm_task().checks
+
+
+def test_the_example_is_a_task_that_can_be_judged_by() -> None:
+    """What the schema shows is accepted, and lint finds nothing in it."""
+    (example,) = KernelTask.model_json_schema()["examples"]
+
+    assert lint(KernelTask.model_validate(example)) == ()

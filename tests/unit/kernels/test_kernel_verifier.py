@@ -1,0 +1,193 @@
+"""The verifier `kernel` from completion to verdict, with a builder and a measurer that do what a test says."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from assay.errors import Inconclusive, TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.devices.interface import Artifact, Form
+from assay.sandboxes.fakes import FakeSlot
+from assay.sandboxes.interface import Slot
+from assay.sandboxes.pool import SlotPool
+from assay.schema import Verdict
+from assay.service.verdict_cache import VerdictCache
+from assay.verifiers.evaluate import Evaluation, Evaluator
+from assay.verifiers.kernels.building import Builder, Built
+from assay.verifiers.kernels.judging import Known, Pair, Trialled
+from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.rewards import Paid
+from assay.verifiers.kernels.task import Backend, KernelTask
+from assay.verifiers.kernels.verifier import KernelVerifier
+from assay.verifiers.registry import Registry
+from assay.verifiers.rules.rule import Scored
+
+TASK = KernelTask.model_validate({"id": "k", "verifier": "kernel", "kernel": "gemm/float32", "minimum": -0.5})
+ANSWER = "```c\nvoid gemm(void) { /* four */ }\n```"
+KERNEL = Kernel(Artifact(Form.SHARED_OBJECT, b"kernel"))
+KNOWN = [[0, "timing", 0.25]]
+
+
+@dataclass(frozen=True)
+class FakeBuilder(Builder):
+    """Builds whatever the test says."""
+
+    built: Built = field(default_factory=lambda: Built(KERNEL))
+
+    def build(self, task: KernelTask, offered: Any, slot: Slot) -> Built:
+        """What the test says."""
+        del task, offered, slot
+        return self.built
+
+    def reference(self, task: KernelTask, slot: Slot) -> Kernel:
+        """A reference."""
+        del task, slot
+        return KERNEL
+
+    def probe(self, backend: Backend, slot: Slot) -> Kernel:
+        """A kernel that shows a device to be in order."""
+        del backend, slot
+        return KERNEL
+
+    def versions(self, task: KernelTask, slot: Slot) -> dict[str, str]:
+        """One compiler."""
+        del task, slot
+        return {"gcc": "12"}
+
+
+@dataclass
+class FakeMeasurer:
+    """Answers as the test says, and remembers what it was asked."""
+
+    answer: Callable[[], Trialled]
+    asked: list[tuple[Pair, Known | None]] = field(default_factory=list)
+
+    def measure(self, task: KernelTask, pair: Pair, known: Known | None, slot: Slot) -> Trialled:
+        """What the test says."""
+        del task, slot
+        self.asked.append((pair, known))
+        return self.answer()
+
+
+def paid(speed: float, outcome: Outcome | None = None, message: str = "", known: Known = KNOWN) -> Trialled:
+    """A session that earned so much."""
+    return Trialled(Paid(Scored({"speed": speed, "correct": 1.0}, message=message), outcome), known)
+
+
+def raising(error: Exception) -> Callable[[], Trialled]:
+    """A session that ends in an error."""
+
+    def answer() -> Trialled:
+        raise error
+
+    return answer
+
+
+def verifier(answer: Callable[[], Trialled], **built: Any) -> tuple[KernelVerifier, FakeMeasurer]:
+    """The verifier over fakes."""
+    measurer = FakeMeasurer(answer)
+    return KernelVerifier(FakeBuilder(**built), measurer), measurer
+
+
+def test_a_faster_kernel_is_paid_by_its_speed() -> None:
+    """The reward is the term; what was found is told either way."""
+    judged, measurer = verifier(lambda: paid(1.75, message="m=192: 1.9 [1.75, 2.0]"))
+
+    verdict = judged.judge(TASK, ANSWER, FakeSlot())
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.FAILED, 1.75)  # full marks are the cap
+    assert "1.9" in verdict.message
+    assert verdict.versions == {"gcc": "12"}
+    ((pair, known),) = measurer.asked
+    assert (pair.length, known) == (len("void gemm(void){}"), None)
+
+
+def test_a_threshold_says_what_passes() -> None:
+    """From it on the outcome is `passed`."""
+    judged, _ = verifier(lambda: paid(1.75))
+
+    verdict = judged.judge(TASK.model_copy(update={"pass_threshold": 1.5}), ANSWER, FakeSlot())
+
+    assert verdict.outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Outcome.FAILED, Outcome.VIOLATION, Outcome.TIMEOUT, Outcome.RUNTIME_ERROR, Outcome.MEMORY_EXCEEDED],
+)
+def test_a_refusal_keeps_its_outcome_and_earns_the_minimum(outcome: Outcome) -> None:
+    """Even where the minimum would pass."""
+    judged, _ = verifier(lambda: paid(-0.5, outcome, "wrong: c"))
+
+    verdict = judged.judge(TASK.model_copy(update={"pass_threshold": -1.0}), ANSWER, FakeSlot())
+
+    assert (verdict.outcome, verdict.reward, verdict.message) == (outcome, -0.5, "wrong: c")
+
+
+@pytest.mark.parametrize(
+    "outcome", [Outcome.COMPILE_ERROR, Outcome.VIOLATION, Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED]
+)
+def test_what_cannot_be_built_is_never_measured(outcome: Outcome) -> None:
+    """Compilers, their limits, and gates refuse with the minimum."""
+    judged, measurer = verifier(lambda: paid(2.0), built=Built(None, outcome, "no"))
+
+    verdict = judged.judge(TASK, ANSWER, FakeSlot())
+
+    assert (verdict.outcome, verdict.reward, verdict.terms["correct"]) == (outcome, -0.5, 0.0)
+    assert measurer.asked == []
+
+
+@pytest.mark.parametrize("completion", ["", "I cannot.", "```python\npass\n```"])
+def test_without_a_source_there_is_no_answer(completion: str) -> None:
+    """The message says what is missing."""
+    judged, _ = verifier(lambda: paid(2.0))
+
+    verdict = judged.judge(TASK, completion, FakeSlot())
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.NO_ANSWER, -0.5)
+    assert "'gemm'" in verdict.message
+
+
+def test_the_references_errors_are_remembered_by_content() -> None:
+    """By all tasks that are alike; a session that found nothing does not overwrite what is known."""
+    judged, measurer = verifier(lambda: paid(1.0))
+    other = TASK.model_copy(update={"id": "another"})
+
+    judged.judge(TASK, ANSWER, FakeSlot())
+    measurer.answer = lambda: paid(-0.5, Outcome.FAILED, known=[])
+    judged.judge(other, ANSWER, FakeSlot())
+    judged.judge(TASK, ANSWER, FakeSlot())
+
+    assert [known for _, known in measurer.asked] == [None, KNOWN, KNOWN]
+
+
+def test_a_busy_machine_is_asked_again_and_no_more_than_allowed() -> None:
+    """35: then the attempt is `inconclusive`, without a reward."""
+    judged, measurer = verifier(raising(Inconclusive("busy")))
+    evaluator = Evaluator(Registry([judged]), SlotPool([FakeSlot()]), retries=2)
+
+    verdict = evaluator.evaluate(TASK, ANSWER).verdict
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.INCONCLUSIVE, None)
+    assert len(measurer.asked) == 3
+
+
+def test_a_faulty_task_is_not_scored() -> None:
+    """19: what lint finds is the task's fault."""
+    judged, _ = verifier(raising(TaskFault("the right output's standard deviation is 0")))
+
+    verdict = Evaluator(Registry([judged]), SlotPool([FakeSlot()])).evaluate(TASK, ANSWER).verdict
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.TASK_ERROR, None)
+
+
+def test_times_are_never_remembered() -> None:
+    """Equal work is measured again."""
+    cache = VerdictCache()
+    evaluation = Evaluation(Verdict(outcome=Outcome.FAILED, reward=2.0), 1.0, "namespaces", "1")
+
+    cache.learn(TASK, ANSWER, evaluation)
+
+    assert cache.recall(TASK, ANSWER) is None

@@ -1,0 +1,1 @@
+"""Compute kernels: what they must compute, how fast they do, and what that earns."""

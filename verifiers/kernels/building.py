@@ -1,0 +1,136 @@
+"""From source to a kernel that may be run: compiled in a jail, and past the gate of its kind."""
+
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from assay.errors import InfraFault, TaskFault
+from assay.outcomes import Outcome
+from assay.sandboxes.devices.interface import Artifact, Form
+from assay.sandboxes.devices.runner_program import ENTRY, LOOP_SOURCE, SERVE
+from assay.sandboxes.interface import Slot
+from assay.schema import Usage
+from assay.verifiers.kernels.abi import trampoline
+from assay.verifiers.kernels.answers import Offered
+from assay.verifiers.kernels.compile import CompileLimits, Compiler, Job
+from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
+from assay.verifiers.kernels.device_launches import fit, launch_of, read_program, triton_request
+from assay.verifiers.kernels.devices import device_arch
+from assay.verifiers.kernels.gate import GateRefused
+from assay.verifiers.kernels.modules import pack_module
+from assay.verifiers.kernels.native_gate import NativeRules, check_native
+from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.plans import axes_of
+from assay.verifiers.kernels.probe import probe_task
+from assay.verifiers.kernels.task import Backend, KernelTask, Language
+from assay.verifiers.kernels.toolchain import NATIVE
+
+CPU_S_PER_WALL_S = 2.0
+"""Processor seconds of a compiler, which starts several programs, by its wall seconds."""
+USUAL_GPU = "sm_90"
+"""What CUDA is compiled for where neither the task nor a device here says otherwise."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A kernel, or why there is none."""
+
+    kernel: Kernel | None
+    outcome: Outcome | None = None
+    message: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds kernels of tasks. Thread-safe."""
+
+    compiler: Compiler = field(default_factory=Compiler)
+
+    def build(self, task: KernelTask, offered: Offered, slot: Slot) -> Built:
+        """Compile what was offered. Raises InfraFault and Inconclusive."""
+        if offered.language is Language.TORCH:
+            return _take_module(task, offered.source)
+        compiled = self.compiler.compile(_job(task, offered), slot)
+        if compiled.artifact is None:
+            return Built(None, compiled.outcome, compiled.message, compiled.usage)
+        try:
+            kernel = self._admit(task, offered, compiled.artifact.data, slot)
+        except GateRefused as refused:
+            return Built(None, refused.outcome, str(refused), compiled.usage)
+        return Built(kernel, usage=compiled.usage)
+
+    def reference(self, task: KernelTask, slot: Slot) -> Kernel:
+        """Build the task's reference. Raises TaskFault if it cannot be."""
+        built = self.build(task, _reference_of(task), slot)
+        if built.kernel is None:
+            raise TaskFault(f"the reference cannot be built: {built.outcome}: {built.message[:2000]}")
+        return built.kernel
+
+    def probe(self, backend: Backend, slot: Slot) -> Kernel:
+        """Build the kernel by which a device is known to be in order. Raises InfraFault if it cannot be."""
+        try:
+            return self.reference(probe_task(backend), slot)
+        except TaskFault as fault:
+            raise InfraFault(f"a kernel of ours cannot be built: {fault}") from fault
+
+    def versions(self, task: KernelTask, slot: Slot) -> dict[str, str]:
+        """Return the compilers that are used."""
+        toolchain = self.compiler.toolchain(slot)
+        if task.backend is Backend.CPU:
+            return {"gcc": toolchain.gcc, **({"torch": version("torch")} if "torch" in task.requires else {})}
+        triton = {"triton": toolchain.triton} if Language.TRITON in (task.language, task.reference.language) else {}
+        return {"nvcc": toolchain.nvcc, **triton}
+
+    def _admit(self, task: KernelTask, offered: Offered, data: bytes, slot: Slot) -> Kernel:
+        """Let what was compiled past the gate of its kind. Raises GateRefused."""
+        if offered.plan is None:
+            machine = self.compiler.toolchain(slot).processor.partition("-")[0]
+            check_native(data, NativeRules((task.abi.entry, SERVE), machine))
+            return Kernel(Artifact(Form.SHARED_OBJECT, data))
+        steps, is_triton = offered.plan, offered.language is Language.TRITON
+        if is_triton:
+            program = read_program(data)
+            data, steps = program.cubin, (launch_of(program, steps[0], axes_of(task.shapes)),)
+        entries = {step.kernel for step in steps}
+        rules = DeviceRules(entries, _arch(task), writable_globals=task.policy.allows_writable_globals)
+        facts = check_cubin(data, rules)
+        return Kernel(Artifact(Form.CUBIN, data), fit(task.abi, steps, facts.kernels, adds_pointers=is_triton))
+
+
+def _take_module(task: KernelTask, source: str) -> Built:
+    """Return a module as it is: it is run for what it says when it is loaded."""
+    size, most = len(source.encode("utf-8", "surrogatepass")), task.policy.most_source_bytes
+    if size > most or "\0" in source or not _is_text(source):
+        told = f"the source has {size} bytes; at most {most} are taken" if size > most else "the source is no text"
+        return Built(None, Outcome.COMPILE_ERROR, told)
+    return Built(Kernel(Artifact(Form.MODULE, pack_module(task.abi, source))))
+
+
+def _is_text(source: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in source)
+
+
+def _reference_of(task: KernelTask) -> Offered:
+    return Offered(task.reference.source, task.reference.language, task.reference_launches)
+
+
+def _arch(task: KernelTask) -> str:
+    return task.arch or (NATIVE if task.language is Language.C else device_arch() or USUAL_GPU)
+
+
+def _job(task: KernelTask, offered: Offered) -> Job:
+    policy = task.policy
+    limits = CompileLimits(
+        wall_s=policy.compile_s,
+        cpu_s=policy.compile_s * CPU_S_PER_WALL_S,
+        memory_mb=policy.compile_mb,
+        source_bytes=policy.most_source_bytes,
+    )
+    return Job(offered.language, offered.source, _arch(task), limits=limits, glue=_glue(task, offered))
+
+
+def _glue(task: KernelTask, offered: Offered) -> str:
+    """Return what of ours is compiled beside a source."""
+    if offered.plan is None:
+        return trampoline(task.abi, ENTRY) + LOOP_SOURCE
+    return triton_request(task.abi, offered.plan[0], _arch(task)) if offered.language is Language.TRITON else ""

@@ -1,0 +1,95 @@
+"""The devices of this machine, as tasks name them: what each is called, and how it is opened."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import assert_never
+
+from assay.errors import InfraFault
+from assay.sandboxes.devices.cpu import CpuDevice
+from assay.sandboxes.devices.cuda import CudaDevice
+from assay.sandboxes.devices.interface import Device
+from assay.sandboxes.devices.nvml import Nvml
+from assay.sandboxes.devices.telemetry import ClockRule
+from assay.sandboxes.interface import Slot
+from assay.settings import load_settings
+from assay.verifiers.kernels.task import Backend
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def device_name(backend: Backend) -> str:
+    """Return the name of the device that a backend's jobs are timed on: the same for every worker of this machine.
+
+    All cores of a machine are one device, for they share caches. Containers of one machine see one boot of one kernel.
+    An instance of MIG is timed under the name of the device that it is of: they share clocks and power.
+    Raises InfraFault if there is no such device.
+    """
+    match backend:
+        case Backend.CPU:
+            return f"cpu:{_machine()}"
+        case Backend.CUDA:
+            return _cuda_name()
+        case _:
+            assert_never(backend)
+
+
+def device_arch() -> str | None:
+    """Return what the CUDA device of the settings is compiled for (`sm_90`); None where there is no such device.
+
+    Asked once a process: a driver is not exchanged below it.
+    """
+    return _arch_of(load_settings().cuda_device)
+
+
+@cache
+def _arch_of(device: str) -> str | None:
+    try:
+        telemetry = Nvml(device)
+    except InfraFault:
+        return None
+    major, minor = telemetry.board.capability
+    telemetry.close()
+    return f"sm_{major}{minor}"
+
+
+@contextmanager
+def open_processor(slot: Slot) -> Iterator[Device]:
+    """Open this machine's processor, with runners in the jails of the slot. Raises InfraFault."""
+    device = CpuDevice(slot)
+    try:
+        yield device
+    finally:
+        device.close()
+
+
+@contextmanager
+def open_cuda() -> Iterator[Device]:
+    """Open the CUDA device of the settings. Raises InfraFault, and Inconclusive where others compute on it.
+
+    Either may be raised at its end as well, in place of whatever was measured.
+    """
+    settings = load_settings()
+    rule = ClockRule(settings.cuda_lock_mhz, settings.cuda_require_lock)
+    device = CudaDevice(Nvml(settings.cuda_device), rule)
+    try:
+        yield device
+    finally:
+        device.close()
+
+
+def _cuda_name() -> str:
+    telemetry = Nvml(load_settings().cuda_device)
+    try:
+        return f"cuda:{telemetry.board.physical_uuid}"
+    finally:
+        telemetry.close()
+
+
+def _machine() -> str:
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return socket.gethostname()

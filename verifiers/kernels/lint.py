@@ -1,0 +1,108 @@
+"""Is a task worth judging by? Faults that would let a kernel pass without computing, found without running one.
+
+The filters of robust-kbench (SakanaAI/robust-kbench@078f5ba: output range, deviation, deviation along axes, effect of
+inputs), a constant answer offered to the task's own tolerance, and the exactness of zero-one inputs.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from assay.verifiers.kernels.dtypes import DType, Values, rounded
+from assay.verifiers.kernels.generators import ValueProfile
+from assay.verifiers.kernels.oracles import Expected, expected_of
+from assay.verifiers.kernels.problems import Problem, make_problem
+from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.tolerance import Nonfinite, ToleranceMode, compare
+
+LEAST_ELEMENTS = 8
+"""Of an output whose deviation says anything."""
+
+_SEED = b"lint draws no secrets"  # the same findings for the same task
+
+
+def lint(task: KernelTask) -> tuple[str, ...]:
+    """Return what is wrong with a task, each in a sentence; empty if it can be judged by."""
+    return tuple(dict.fromkeys(fault for index in range(len(task.shapes)) for fault in _of_shape(task, index)))
+
+
+def _of_shape(task: KernelTask, index: int) -> Iterator[str]:
+    axes = task.shapes[index].axes
+    for profile in dict.fromkeys((*task.checks, ValueProfile.TIMING)):
+        problem = make_problem(task, _SEED, ("lint", index), axes, profile)
+        where = f"{dict(axes)} with {profile} values"
+        yield from (f"{fault} ({where})" for fault in _of_values(problem))
+        if profile is ValueProfile.TIMING:
+            yield from (f"{fault} ({where})" for fault in (*_of_answer(problem), *_of_inputs(problem)))
+        if profile is ValueProfile.EXACT01:
+            yield from (f"{fault} ({where})" for fault in _of_sums(problem))
+
+
+def _of_values(problem: Problem) -> Iterator[str]:
+    """The right output must have the output's shape, and be finite unless the task says what is not."""
+    expected, placed = problem.expected, problem.output
+    if expected.values.shape != placed.shape:
+        yield f"the oracle gives shape {expected.values.shape}, the output has {placed.shape}"
+    elif problem.task.tolerance.nonfinite is Nonfinite.REJECT and placed.param.dtype.is_float:
+        held = rounded(expected.values, placed.param.dtype)
+        if not np.isfinite(held).all():
+            yield f"{int(np.count_nonzero(~np.isfinite(held)))} right values are not finite in {placed.param.dtype}"
+
+
+def _of_answer(problem: Problem) -> Iterator[str]:
+    """The right output must vary, in all and along each axis, and no constant may pass for it."""
+    right, dtype = problem.expected.values, problem.output.param.dtype
+    if right.size < LEAST_ELEMENTS or right.shape != problem.output.shape:
+        return
+    if _is_flat(right):
+        yield "the right output's standard deviation is 0: a constant passes"
+        return
+    for axis, extent in enumerate(right.shape):
+        if extent > 1 and not np.ptp(right, axis=axis).any():
+            yield f"the right output does not vary along axis {axis}: one slice of it passes"
+    for constant in (0.0, float(np.mean(right)), float(np.median(right))):
+        if _passes(problem, rounded(np.full(right.shape, constant), dtype)):
+            yield f"a constant output of {constant:.6g} is within the tolerance"
+
+
+def _of_inputs(problem: Problem) -> Iterator[str]:
+    """Another draw of any one input must change the right output by more than the tolerance."""
+    task, output = problem.task, problem.output
+    if problem.expected.values.shape != output.shape:
+        return
+    other = make_problem(task, _SEED, ("lint", "other"), problem.axes, problem.profile)
+    for name in task.operation.inputs:
+        kept = task.inputs.get(name)
+        if kept is not None and kept.low is not None and kept.low == kept.high:
+            continue  # a constant by intent
+        changed = expected_of(task.operation, {**problem.values, name: other.values[name]}).values
+        if _passes(problem, rounded(changed, output.param.dtype)):
+            yield f"the right output does not depend on {name!r}"
+
+
+def _of_sums(problem: Problem) -> Iterator[str]:
+    """Sums over zeros and ones must be integers that the output's type holds exactly."""
+    expected, dtype = problem.expected, problem.output.param.dtype
+    if expected.magnitude is None or not dtype.is_float or not _are_integers(problem, expected):
+        return
+    largest = float(np.abs(expected.values).max())
+    if largest > dtype.exact_integers:
+        yield f"sums reach {largest:.6g}, beyond the exact integers of {dtype}: give the inputs their `terms`"
+
+
+def _are_integers(problem: Problem, expected: Expected) -> bool:
+    given = (values for values in problem.values.values() if values.ndim)
+    return all(np.array_equal(values, np.round(values)) for values in (*given, expected.values))
+
+
+def _is_flat(values: Values) -> bool:
+    return bool(np.std(values.astype(np.float64)) == 0.0)
+
+
+def _passes(problem: Problem, offered: Values) -> bool:
+    """Say whether an output would be accepted; the reference's own error is not known here and counts as none."""
+    tolerance, dtype = problem.task.full_tolerance, problem.output.param.dtype
+    nothing = np.zeros(offered.shape, np.bool_)
+    if tolerance.mode is ToleranceMode.BASELINE or dtype is DType.BOOL:
+        tolerance = tolerance.model_copy(update={"mode": ToleranceMode.EXACT})
+    return compare(problem.expected, offered, dtype, tolerance, unwritten=nothing).fault is None

@@ -1,0 +1,116 @@
+"""Is the device quiet? The reference against itself before there is a candidate, and once more when it has gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.errors import Inconclusive, TaskFault
+from assay.sandboxes.devices.interface import Clock, Reply
+from assay.verifiers.kernels.findings import Phase, Where
+from assay.verifiers.kernels.generators import ValueProfile
+from assay.verifiers.kernels.parties import Party
+from assay.verifiers.kernels.rounds import clocked
+from assay.verifiers.kernels.schedule import Gate, gate
+from assay.verifiers.kernels.session import Session
+from assay.verifiers.kernels.speed import COARSE
+from assay.verifiers.kernels.task import Shape
+
+GATE_EFFORTS = (1, 2)
+"""Times the task's pairs after which is looked whether a clock is as steady as the device can be."""
+LEAST_OVER_EMPTY = 2.0
+"""The reference must take this many times what an empty call takes: below, what is taken off decides the ratio."""
+
+Replies = tuple[list[Reply], list[Reply]]
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """A shape before there is a candidate: the clock that is steady enough, and what the reference does."""
+
+    index: int
+    shape: Shape
+    clock: Clock
+    reference_s: float
+    replies: Sequence[Reply]
+
+
+def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Shape) -> Quiet:
+    """Time the reference against itself until a clock is as steady as the device can be, or as steady as it must be.
+
+    Raises Inconclusive if none is, and TaskFault if the reference hardly takes longer than a call that does nothing.
+    """
+    facts, rng = session.device.facts, session.stream("gate", index)
+    replies: Replies = ([], [])
+    found: dict[Clock, Gate] = {}
+    for effort in GATE_EFFORTS:
+        _time_pairs(
+            session, pair, Where(Phase.GATE, shape.axes, index), replies, effort * session.task.timing.gate_pairs
+        )
+        for clock in (*facts.clocks, Clock.WALL):
+            ours, theirs = (clocked(column, clock) for column in replies)
+            found[clock] = gate(ours, theirs, rng)
+        _refuse_short(shape, replies[0] + replies[1], is_sure=found[Clock.WALL].is_within(facts.noise_limit))
+        for clock in facts.clocks:
+            if found[clock].is_within(facts.noise_limit):
+                return _quiet(index, shape, clock, replies)
+    steadiest = min(facts.clocks, key=lambda clock: found[clock].half_width)
+    if not found[steadiest].is_within(COARSE):
+        raise Inconclusive(f"the device is not quiet at {shape.axes}: {found[steadiest]}, limit {COARSE:.0%}")
+    return _quiet(index, shape, steadiest, replies)
+
+
+def _quiet(index: int, shape: Shape, clock: Clock, replies: Replies) -> Quiet:
+    both = replies[0] + replies[1]
+    return Quiet(index, shape, clock, float(np.median(clocked(both, clock))), both)
+
+
+def _refuse_short(shape: Shape, replies: Sequence[Reply], *, is_sure: bool) -> None:
+    """Raise TaskFault if the reference hardly takes longer than an empty call, by a steady clock; else Inconclusive."""
+    empty_s = float(np.median([reply.empty_s or 0.0 for reply in replies]))
+    usual_s = float(np.median([reply.wall_s for reply in replies]))
+    if usual_s < LEAST_OVER_EMPTY * empty_s:
+        told = (
+            f"too short to be timed at {shape.axes}: the reference takes {usual_s * 1e6:.0f} us, and a call that does "
+            f"nothing {empty_s * 1e6:.0f} us"
+        )
+        if is_sure:
+            raise TaskFault(f"{told}; make the shape larger, or give it weight 0")
+        raise Inconclusive(f"{told}, on a busy device")
+
+
+def _time_pairs(session: Session, pair: tuple[Party, Party], at: Where, replies: Replies, count: int) -> None:
+    """Time pairs of the reference with itself until there are so many; either is first as often, in secret order."""
+    rng = session.stream("pairs", at.index, count)
+    missing = range(len(replies[0]), count)
+    swapped = rng.permutation(np.arange(len(missing)) % 2).astype(bool)
+    for number, is_swapped in zip(missing, swapped, strict=True):
+        session.device.settle()
+        where = Where(at.phase, at.shape, number)
+        problem = session.problem(where, at.index, ValueProfile.TIMING)
+        for which in (1, 0) if is_swapped else (0, 1):
+            replies[which].append(session.ask_reference(pair[which], problem, where, f"gate {which}").reply)
+        session.check_time()
+
+
+def refuse_contention(session: Session, quiet: Quiet, beside: Sequence[Reply]) -> None:
+    """Raise Inconclusive if the reference is quicker without the candidate than it was beside it.
+
+    Only where the processor's clocks do not tell what a candidate does between its calls: what they tell is sure, and
+    when a machine is busy is not. The reference is timed again now that the candidate has gone: a machine that became
+    slower by itself is slow still, and pairs within rounds have met that.
+    """
+    facts = session.device.facts
+    if quiet.clock is not Clock.DEVICE and all(reply.idle_cpu_s is not None for reply in beside):
+        return
+    beside_s = float(np.median(clocked(beside, quiet.clock)))
+    if beside_s <= quiet.reference_s * (1 + facts.drift_limit):
+        return
+    replies: Replies = ([], [])
+    where = Where(Phase.AFTERWARDS, quiet.shape.axes, quiet.index)
+    with session.references() as pair:
+        _time_pairs(session, pair, where, replies, session.task.timing.gate_pairs)
+    again_s = float(np.median(clocked(replies[0] + replies[1], quiet.clock)))
+    drift = beside_s / max(again_s, quiet.reference_s) - 1
+    if drift > facts.drift_limit:
+        raise Inconclusive(f"contention: the reference takes {drift:.1%} longer beside the candidate than alone")

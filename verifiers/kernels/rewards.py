@@ -1,0 +1,223 @@
+"""What a finding earns: CUDA-L2's published rewards, and ours. A wrong result is never paid, whatever its speed."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from assay.outcomes import Outcome
+from assay.verifiers.kernels.findings import OUTCOMES, Finding, Measured, Refused, ShapeTimes
+from assay.verifiers.kernels.speed import Speed
+from assay.verifiers.rules.rule import MOST_FACTOR, Profile, Scored, Term
+
+Figure = Callable[[Speed], float]
+
+STREAM_RATIO = 1.5
+"""Above this ratio of time to full synchronisation and event time, work was hidden on another stream."""
+
+
+class Formula(StrEnum):
+    """How a right kernel is paid; s_i are the speed-ups of the shapes, each within the task's floor and cap."""
+
+    CUDA_L2_EQ3 = "cuda_l2_eq3"
+    """mean(t_ref / t_custom - alpha diff) - beta length: mean of ratios, equation 3 of the paper."""
+    CUDA_L2_CODE = "cuda_l2_code"
+    """mean throughput over the reference's mean throughput, which the authors' scripts report."""
+    ROBUST = "robust"
+    """Weighted geometric mean of exp(median log ratio)."""
+    HARDENED = "hardened"
+    """The same of what is certain: the lower end of the interval where the candidate is significantly faster, 1 where
+    nothing is significant, and never more than against the reference's quiet time, where that is known."""
+
+
+PROFILES = (
+    Profile(
+        "cuda-l2/paper", {"formula": "cuda_l2_eq3", "timing": {"profile": "paper"}, "limits": {"attempt_wall_s": 600}},
+        "arXiv 2512.02551 eq. 3, section 2.4",
+        "room for nine timed shapes; needs alpha and beta, which are not published; clipped by speedup_cap, as its "
+        "rewards were with constants that are not published either; a wrong result earns `minimum`, not a penalty "
+        "that speed could outweigh",
+    ),
+    Profile(
+        "cuda-l2/code", {"formula": "cuda_l2_code", "timing": {"profile": "standard"}},
+        "deepreinforce-ai/CUDA-L2@dbe0177 benchmarking_offline.py, summarize_result.py",
+        "ratio of mean throughputs; there the result less 1 is reported, and nothing is trained by it",
+    ),
+    Profile(
+        "kernel-robust/hardened", {"formula": "robust"}, "own",
+        "median of log ratios, geometric over shapes: unbiased by noise",
+    ),
+    Profile(
+        "kernel/hardened", {"formula": "hardened"}, "own",
+        "pays what is certain only; the default",
+    ),
+)  # fmt: skip
+"""Presets of a kernel task."""
+
+
+@dataclass(frozen=True)
+class RewardRule:
+    """How a finding is paid: the task's fields."""
+
+    formula: Formula
+    alpha: float
+    beta: float
+    cap: float
+    floor: float
+    minimum: float
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A reward's terms and the outcome; `outcome` is None where the reward itself decides between passed and failed."""
+
+    scored: Scored
+    outcome: Outcome | None
+
+
+def terms(rule: RewardRule) -> tuple[Term, ...]:
+    """Return the terms of a kernel's reward; only the first weighs."""
+    return (
+        Term("speed", rule.minimum, max(rule.minimum, rule.cap), f"the reward by {rule.formula}"),
+        Term("correct", 0, 1, "1 if every output of every call was right", weight=0.0),
+        Term("speedup", rule.floor, rule.cap, "weighted geometric mean of median speed-ups", weight=0.0),
+        Term("speedup_low", rule.floor, rule.cap, "the same of lower ends of the intervals", weight=0.0),
+        Term("cuda_l2_eq2", -1, rule.cap, "mean of ratios less 1, biased upward by noise", weight=0.0),
+        Term("cuda_l2_code", -1, rule.cap, "ratio of mean throughputs less 1", weight=0.0),
+        Term("max_abs_diff", 0, MOST_FACTOR, "largest difference from the oracle", weight=0.0),
+        Term("length", 0, MOST_FACTOR, "length of the source without comments and blanks", weight=0.0),
+    )
+
+
+def pay(rule: RewardRule, finding: Finding, length: int) -> Paid:
+    """Return what a finding earns; `length` is that of the normalised source."""
+    match finding:
+        case Refused():
+            told = f"{finding.reason}: {finding}"
+            return Paid(Scored({"speed": rule.minimum, "correct": 0.0}, message=told), OUTCOMES[finding.reason])
+        case Measured():
+            return _pay_measured(rule, finding, length)
+        case _:
+            assert_never(finding)
+
+
+def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
+    implausible = [times for times in finding.shapes if not times.is_plausible]
+    figures = {
+        "correct": 1.0,
+        "speedup": geometric([(bounded(rule, times, _median(times)), times.weight) for times in finding.shapes]),
+        "speedup_low": geometric([(bounded(rule, times, _low(times)), times.weight) for times in finding.shapes]),
+        "cuda_l2_eq2": _mean(finding, rule, lambda speed: speed.cuda_l2_eq2) - 1.0,
+        "cuda_l2_code": _mean(finding, rule, lambda speed: speed.cuda_l2_code) - 1.0,
+        "max_abs_diff": finding.max_abs_diff,
+        "length": float(length),
+    }
+    if implausible:
+        told = f"implausible_timing at {dict(implausible[0].shape)}: a time of zero, or below what physics allows"
+        scored = Scored({"speed": rule.minimum, **figures}, message=told, flags=finding.flags)
+        return Paid(scored, Outcome.VIOLATION)
+    value = max(rule.minimum, _value(rule, finding, length))
+    flags = finding.flags + (("capped",) if _is_capped(rule, finding) else ())
+    return Paid(Scored({"speed": value, **figures}, message=_told(finding), flags=flags), None)
+
+
+def _value(rule: RewardRule, finding: Measured, length: int) -> float:
+    match rule.formula:
+        case Formula.CUDA_L2_EQ3:
+            shapes = [
+                (bounded(rule, one, _of(one, lambda speed: speed.cuda_l2_eq2) + 1.0), one) for one in finding.shapes
+            ]
+            whole = math.fsum(one.weight for one in finding.shapes)
+            ratios = [ratio * one.weight / whole for ratio, one in shapes]
+            diffs = [one.mean_diff * one.weight / whole for one in finding.shapes]
+            return math.fsum([*ratios, *(-rule.alpha * diff for diff in diffs), -rule.beta * length])
+        case Formula.CUDA_L2_CODE:
+            return _mean(finding, rule, lambda speed: speed.cuda_l2_code)
+        case Formula.ROBUST:
+            return geometric([(bounded(rule, times, _median(times)), times.weight) for times in finding.shapes])
+        case Formula.HARDENED:
+            return geometric([(bounded(rule, times, _certain(times)), times.weight) for times in finding.shapes])
+        case _:
+            assert_never(rule.formula)
+
+
+def eq3(ratios: Sequence[float], diffs: Sequence[float], *, alpha: float, beta: float, length: float) -> float:
+    """Return CUDA-L2's equation 3: mean over runs of t_ref / t_custom - alpha diff, less beta length.
+
+    Summed without intermediate rounding. Raises ValueError unless there is one difference a ratio, and one at least.
+    """
+    if not ratios or len(ratios) != len(diffs):
+        raise ValueError(f"{len(ratios)} ratios and {len(diffs)} differences")
+    count = len(ratios)
+    return math.fsum([*ratios, *(-alpha * diff for diff in diffs), -beta * length * count]) / count
+
+
+def geometric(weighted: Sequence[tuple[float, float]]) -> float:
+    """Return the weighted geometric mean of positive values, each with its weight."""
+    whole = math.fsum(weight for _, weight in weighted)
+    return math.exp(math.fsum(weight * math.log(value) for value, weight in weighted) / whole)
+
+
+def bounded(rule: RewardRule, times: ShapeTimes, speedup: float) -> float:
+    """Return a shape's speed-up within floor and cap; the floor, for one whose times are not plausible."""
+    if not times.is_plausible or not math.isfinite(speedup):
+        return rule.floor
+    return min(rule.cap, max(rule.floor, speedup))
+
+
+def hides_stream_work(event_s: float, full_sync_s: float, threshold: float = STREAM_RATIO) -> bool:
+    """Say whether the time to full synchronisation is more than `threshold` times the events' (CUDA-L2 defense.py).
+
+    A time of zero between events hides everything there was.
+    """
+    return full_sync_s > threshold * event_s
+
+
+def _certain(times: ShapeTimes) -> float:
+    """Return the speed-up that is beyond doubt: 1 where nothing is significant."""
+    speed = times.speed
+    if speed is None or not speed.is_significant:
+        found = 1.0
+    elif speed.speedup > 1:
+        found = max(1.0, min(speed.low, speed.safe_low))
+    else:
+        found = speed.speedup
+    if speed is not None and times.baseline_s is not None:
+        found = min(found, times.baseline_s / speed.candidate_s)
+    return found
+
+
+def _median(times: ShapeTimes) -> float:
+    return _of(times, lambda speed: speed.speedup)
+
+
+def _low(times: ShapeTimes) -> float:
+    return _of(times, lambda speed: min(speed.low, speed.safe_low))
+
+
+def _of(times: ShapeTimes, figure: Figure) -> float:
+    return math.nan if times.speed is None else figure(times.speed)
+
+
+def _mean(finding: Measured, rule: RewardRule, figure: Figure) -> float:
+    """Return the weighted mean over shapes of 1 + a figure, each within floor and cap."""
+    whole = math.fsum(times.weight for times in finding.shapes)
+    parts = (times.weight * bounded(rule, times, _of(times, figure) + 1.0) for times in finding.shapes)
+    return math.fsum(parts) / whole
+
+
+def _is_capped(rule: RewardRule, finding: Measured) -> bool:
+    return any(times.speed is not None and times.speed.speedup > rule.cap for times in finding.shapes)
+
+
+def _told(finding: Measured) -> str:
+    """Say what was found, shape by shape."""
+    lines = []
+    for times in finding.shapes:
+        axes = ", ".join(f"{name}={extent}" for name, extent in times.shape.items())
+        speed = times.speed
+        assert speed is not None  # a plausible shape has ratios
+        told = "significant" if speed.is_significant else "no significant difference"
+        lines.append(f"{axes}: {speed.speedup:.3f} [{speed.low:.3f}, {speed.high:.3f}], {told}")
+    return "; ".join(lines)

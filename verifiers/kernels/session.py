@@ -1,0 +1,167 @@
+"""One session's parties and secrets: how the judge asks a kernel, and what becomes of a candidate that is not right."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.errors import Inconclusive, TaskFault
+from assay.sandboxes.devices.interface import Device, Failure, Reply
+from assay.verifiers.kernels.findings import Phase, Reason, Refused, Where
+from assay.verifiers.kernels.generators import ValueProfile, random_stream
+from assay.verifiers.kernels.inspection import Inspected, inspect, may_be_spot_checked, spot_check
+from assay.verifiers.kernels.parties import REASONS, Answered, Kernel, Party, say, start
+from assay.verifiers.kernels.problems import Problem, make_problem
+from assay.verifiers.kernels.task import KernelTask
+
+
+class Refusal(Exception):
+    """The candidate is refused: ends the session from wherever it is; `measure` catches it."""
+
+    def __init__(self, refused: Refused) -> None:
+        super().__init__(str(refused))
+        self.refused = refused
+
+
+ReferenceDiffs = Mapping[tuple[int, ValueProfile], float]
+"""The largest difference of the reference from the oracle at each shape, by its index, with each kind of values."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a session is about. `secret` never leaves the judge; `name` makes its inputs this attempt's own."""
+
+    task: KernelTask
+    name: str
+    secret: bytes
+    reference: Kernel
+    candidate: Kernel
+    baselines: Mapping[int, float] = field(default_factory=dict)
+    """Seconds that the reference takes on this device when it is quiet, by index of the shape."""
+    known_diffs: ReferenceDiffs | None = None
+    """The reference's largest differences, if an earlier session with this task found it right."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A call of the candidate whose output is right."""
+
+    answered: Answered
+    max_abs_diff: float
+
+    @property
+    def reply(self) -> Reply:
+        """Its times."""
+        return self.answered.reply
+
+
+@dataclass
+class Session:
+    """What a session knows while it runs."""
+
+    trial: Trial
+    device: Device
+    started_s: float
+    stack: ExitStack
+    candidate_s: float = 0.0
+    """Wall seconds of the candidate's calls."""
+    checked: int = 0
+    max_abs_diff: float = 0.0
+    reference_diffs: dict[tuple[int, ValueProfile], float] = field(default_factory=dict)
+    """The reference's largest difference at each shape, by its index, with each kind of values."""
+    flags: list[str] = field(default_factory=list)
+
+    @property
+    def task(self) -> KernelTask:
+        """The task."""
+        return self.trial.task
+
+    def stream(self, *labels: str | int) -> np.random.Generator:
+        """Return the secret stream of these labels."""
+        return random_stream(self.trial.secret, self.trial.name, *labels)
+
+    def problem(self, where: Where, index: int, profile: ValueProfile, *more: str | int) -> Problem:
+        """Draw the inputs of one place of the session; `index` is the shape's."""
+        labels = (self.trial.name, where.phase, index, where.index, *more)
+        return make_problem(self.task, self.trial.secret, labels, where.shape, profile)
+
+    def open(self, kernel: Kernel, *, is_candidate: bool) -> Party:
+        """Start a runner, which ends with the session at the latest. A reference that does not start is a fault."""
+        party = start(self.device, kernel, self.task)
+        if isinstance(party, Failure):
+            if is_candidate:
+                raise Refusal(Refused(REASONS[party.kind], say(party), Where(Phase.START, {}, 0)))
+            raise TaskFault(f"the reference cannot be started: {say(party)}")
+        self.stack.callback(party.close)
+        return party
+
+    @contextmanager
+    def references(self) -> Iterator[tuple[Party, Party]]:
+        """Hold two fresh runners of the reference. Raises TaskFault."""
+        pair = tuple(self.open(self.trial.reference, is_candidate=False) for _ in range(2))
+        try:
+            yield pair[0], pair[1]
+        finally:
+            for party in pair:
+                party.close()
+
+    @contextmanager
+    def trio(self) -> Iterator[tuple[Party, Party, Party]]:
+        """Hold fresh runners: the reference, the candidate, and the reference's twin. Raises Refusal and TaskFault."""
+        with self.references() as (reference, twin):
+            candidate = self.open(self.trial.candidate, is_candidate=True)
+            try:
+                yield reference, candidate, twin
+            finally:
+                candidate.close()
+
+    def ask_reference(self, party: Party, problem: Problem, where: Where, label: str) -> Answered:
+        """Have the reference solve a problem. Raises TaskFault if it fails."""
+        answered = party.exchange(problem, self._frame_stream(where, label))
+        if isinstance(answered, Failure):
+            raise TaskFault(f"the reference failed: {say(answered)} ({where})")
+        return answered
+
+    def ask_candidate(self, party: Party, problem: Problem, where: Where, label: str, *, is_full: bool) -> Solved:
+        """Have the candidate solve a problem and check what it left. Raises Refusal."""
+        answered = party.exchange(problem, self._frame_stream(where, label))
+        if isinstance(answered, Failure):
+            raise Refusal(Refused(REASONS[answered.kind], say(answered), where))
+        self.candidate_s += answered.reply.wall_s
+        self.checked += 1
+        found = self._inspect(problem, answered, where, label, is_full=is_full)
+        if found.reason is not None:
+            raise Refusal(Refused(found.reason, found.message, where))
+        self.max_abs_diff = max(self.max_abs_diff, found.max_abs_diff)
+        return Solved(answered, found.max_abs_diff)
+
+    def _inspect(self, problem: Problem, answered: Answered, where: Where, label: str, *, is_full: bool) -> Inspected:
+        known = self._baseline(problem)
+        if is_full or known is None or not may_be_spot_checked(problem):
+            return inspect(problem, answered.frame, answered.after, baseline=known)
+        rng = self._frame_stream(where, f"{label} spots")
+        return spot_check(problem, answered.frame, answered.after, rng, usual=known)
+
+    def _baseline(self, problem: Problem) -> float | None:
+        """Return the reference's difference at that shape: with such values, or the largest with any."""
+        index = next(at for at, shape in enumerate(self.task.shapes) if shape.axes == problem.axes)
+        known = {profile: diff for (at, profile), diff in self.reference_diffs.items() if at == index}
+        return known.get(problem.profile, max(known.values(), default=None))
+
+    def _frame_stream(self, where: Where, label: str) -> np.random.Generator:
+        shape = [f"{name}={extent}" for name, extent in sorted(where.shape.items())]
+        return self.stream("frame", where.phase, where.index, label, *shape)
+
+    def is_over(self) -> bool:
+        """Say whether the attempt's time is up."""
+        return self.device.now_s() - self.started_s > self.task.limits.attempt_wall_s
+
+    def check_time(self) -> None:
+        """Raise once the attempt's time is up: Refusal if the candidate took most of it, Inconclusive otherwise."""
+        if not self.is_over():
+            return
+        if self.candidate_s > (self.device.now_s() - self.started_s) / 2:
+            told = f"calls took {self.candidate_s:.1f} of the attempt's {self.task.limits.attempt_wall_s:g} s"
+            raise Refusal(Refused(Reason.DEADLINE, told, Where(Phase.ROUND, {}, 0)))
+        raise Inconclusive(f"no times within {self.task.limits.attempt_wall_s:g} s: raise limits.attempt_wall_s")

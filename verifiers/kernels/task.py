@@ -1,0 +1,249 @@
+"""The task of the verifier `kernel`: what to compute, at which shapes, how exactly, and how it is timed and paid."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self  # Any: documents before validation
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+
+from assay.schema import Limits
+from assay.verifiers.kernels.abi import Abi, Role, place
+from assay.verifiers.kernels.generators import InputRange, ValueProfile
+from assay.verifiers.kernels.modules import check_abi
+from assay.verifiers.kernels.oracles import Operation
+from assay.verifiers.kernels.plans import MOST_STEPS, check_plan, derive_plan
+from assay.verifiers.kernels.ready import ready
+from assay.verifiers.kernels.rewards import PROFILES, Formula, RewardRule
+from assay.verifiers.kernels.source_length import LengthUnit
+from assay.verifiers.kernels.task_parts import Backend as Backend  # other modules name these types from here
+from assay.verifiers.kernels.task_parts import Language as Language
+from assay.verifiers.kernels.task_parts import Policy as Policy
+from assay.verifiers.kernels.task_parts import Reference as Reference
+from assay.verifiers.kernels.task_parts import Shape as Shape
+from assay.verifiers.kernels.task_parts import Step as Step
+from assay.verifiers.kernels.task_parts import Tier as Tier
+from assay.verifiers.kernels.task_parts import Work as Work
+from assay.verifiers.kernels.time_budget import Timing
+from assay.verifiers.kernels.tolerance import Nonfinite, Tolerance, ToleranceMode
+from assay.verifiers.requirements import document_including
+from assay.verifiers.rules.rule import Factor, RuleTask
+
+_MODULES: Mapping[str, str] = {Language.TRITON: "triton", Language.TORCH: "torch"}
+"""What must be installed where attempts of a language run, beside compilers."""
+
+_EXAMPLE: JsonDict = {
+    "id": "k",
+    "verifier": "kernel",
+    "abi": {
+        "entry": "reverse",
+        "params": [
+            {"name": "x", "role": "in", "dtype": "float32", "shape": ["m", "n"]},
+            {"name": "y", "role": "out", "dtype": "float32", "shape": ["n", "m"]},
+            {"name": "m", "role": "scalar", "dtype": "int64", "value": "m"},
+            {"name": "n", "role": "scalar", "dtype": "int64", "value": "n"},
+        ],
+    },
+    "operation": {"name": "transpose"},
+    "public_shapes": [{"axes": {"m": 512, "n": 512}}],
+    "hidden_shapes": [{"axes": {"m": 67, "n": 129}, "weight": 0}],
+    "reference": {
+        "language": "c",
+        "source": "#include <stdint.h>\nvoid reverse(const float *x, float *y, int64_t m, int64_t n) {\n"
+        "  for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) y[j * m + i] = x[i * n + j];\n}\n",
+    },
+    "pass_threshold": 1.0,
+}
+
+
+class KernelTask(RuleTask):
+    """A compute kernel to be written: right first, then fast.
+
+    The reward of a wrong result is `minimum`. A right one earns by its speed against the reference, measured in pairs
+    on the same device: see `formula`. Sources: CUDA-L2 (arXiv 2512.02551); docs/kernels.md.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
+    PROFILES: ClassVar = PROFILES
+
+    verifier: Literal["kernel"] = "kernel"
+    kernel: str | None = None
+    """A ready task, by operation and type (`gemm/float32`); fields that the task gives itself go before its."""
+    limits: Limits = Limits(attempt_wall_s=180.0)
+    """What an attempt may use; 180 s in all, as a busy machine needs more than twice the time."""
+    backend: Backend = Backend.CPU
+    """Where it is timed."""
+    tier: Tier = Tier.NATIVE
+    """How much of it runs on the host; the CPU knows native kernels only."""
+    language: Language = Language.C
+    """What the completion is written in."""
+    abi: Abi
+    """How it is called."""
+    operation: Operation
+    """What it computes, which the oracle knows."""
+    public_shapes: tuple[Shape, ...] = Field(min_length=1, max_length=64)
+    """Sizes that the prompt names; timed unless their weight is 0."""
+    hidden_shapes: tuple[Shape, ...] = Field((), max_length=64)
+    """Sizes that it does not name: odd, prime, one, larger than a tile."""
+    inputs: dict[str, InputRange] = Field(default_factory=dict)
+    """Ranges of inputs, by parameter."""
+    checks: tuple[ValueProfile, ...] = (
+        ValueProfile.EXACT01,
+        ValueProfile.NORMAL,
+        ValueProfile.SHIFTED,
+        ValueProfile.LARGE,
+        ValueProfile.TIES,
+        ValueProfile.ZEROS,
+    )
+    """Kinds of values with which it is checked at every shape, and now and then between timed rounds."""
+    tolerance: Tolerance = Tolerance()
+    """How its output is compared."""
+    timing: Timing = Field(default_factory=lambda: Timing.model_validate({}))
+    """How it is timed."""
+    reference: Reference
+    """What its time is compared with."""
+    plan: tuple[Step, ...] | None = Field(None, min_length=1, max_length=MOST_STEPS)
+    """Launches of completions that bring no plan (`device_only`); default: one thread for each element of the output
+    (`triton`: one program for each `BLOCK` of them)."""
+    arch: str | None = Field(None, max_length=32)
+    """What is compiled for; default: this machine's own processor, or its CUDA device, or `sm_90`."""
+    work: Work = Work()
+    """The least that it takes."""
+    policy: Policy = Policy()
+    """What it may do."""
+    formula: Formula = Formula.HARDENED
+    """How it is paid."""
+    alpha: Factor | None = Field(None, ge=0)
+    """Factor of the largest difference (`cuda_l2_eq3`); not published, so the task must say."""
+    beta: Factor | None = Field(None, ge=0)
+    """Factor of the source's length (`cuda_l2_eq3`); not published, so the task must say."""
+    length_unit: LengthUnit = LengthUnit.BYTES
+    """What the length counts, without comments and blanks (`cuda_l2_eq3`)."""
+    speedup_cap: float = Field(10.0, ge=1, le=1e6)
+    """No shape counts as a larger speed-up; one beyond it is flagged `capped` for review."""
+    speedup_floor: float = Field(0.1, gt=0, le=1)
+    """No shape counts as a smaller one."""
+    minimum: Factor = 0.0
+    """The reward of a wrong result, and the least of a right one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lay_over_ready(cls, document: Any) -> Any:
+        if not isinstance(document, Mapping):
+            return document
+        if isinstance(document.get("kernel"), str):  # what is no name is refused as every wrong type is
+            backend, language = (str(document.get(name, "")) for name in ("backend", "language"))
+            document = {**ready(document["kernel"], backend or Backend.CPU, language), **document}
+        needed = [*filter(None, [_MODULES.get(str(document.get("language"))), *_reference_needs(document)])]
+        return document_including(document, needed) if needed else document
+
+    def runs_something(self) -> bool:
+        """Compilers and runners."""
+        return True
+
+    def is_timed(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def reward_rule(self) -> RewardRule:
+        """The fields that say how it is paid."""
+        return RewardRule(
+            formula=self.formula,
+            alpha=self.alpha or 0.0,
+            beta=self.beta or 0.0,
+            cap=self.speedup_cap,
+            floor=self.speedup_floor,
+            minimum=self.minimum,
+        )
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """All sizes, public ones first."""
+        return (*self.public_shapes, *self.hidden_shapes)
+
+    @property
+    def launches(self) -> tuple[Step, ...] | None:
+        """Launches of completions that bring none: the task's, or one thread for each element of the output."""
+        return (self.plan or derive_plan(self.abi, self.language)) if self.tier is Tier.DEVICE_ONLY else None
+
+    @property
+    def reference_launches(self) -> tuple[Step, ...] | None:
+        """Launches of the reference: its own, or those of completions in its language."""
+        if self.tier is not Tier.DEVICE_ONLY or self.reference.plan is not None:
+            return self.reference.plan
+        is_alike = self.reference.language is self.language
+        return self.launches if is_alike else derive_plan(self.abi, self.reference.language)
+
+    @property
+    def full_tolerance(self) -> Tolerance:
+        """The tolerance with its mode set."""
+        return self.tolerance if self.tolerance.mode is not None else self._usual_tolerance
+
+    @property
+    def reference_tolerance(self) -> Tolerance:
+        """The tolerance that the reference itself must keep: its error cannot be its own bound."""
+        return self._usual_tolerance if self.tolerance.mode is ToleranceMode.BASELINE else self.full_tolerance
+
+    @property
+    def _usual_tolerance(self) -> Tolerance:
+        dtype = next(param.dtype for param in self.abi.params if param.name == self.operation.output)
+        mode = ToleranceMode(self.operation.tolerance_mode) if dtype.is_float else ToleranceMode.EXACT
+        return self.tolerance.model_copy(update={"mode": mode})
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        _check_parameters(self)
+        for shape in self.shapes:
+            if shape.axes.keys() != self.abi.axes and self.abi.axes - shape.axes.keys():
+                raise ValueError(f"a shape lacks axes: {', '.join(sorted(self.abi.axes - shape.axes.keys()))}")
+            place(self.abi, shape.axes)
+        _check_time(self)
+        if not any(shape.weight for shape in self.shapes):
+            raise ValueError("no shape is timed: give one a weight")
+        if self.formula is Formula.CUDA_L2_EQ3 and (self.alpha is None or self.beta is None):
+            raise ValueError("cuda_l2_eq3 needs alpha and beta: the paper does not publish them")
+        if self.formula is not Formula.CUDA_L2_EQ3 and {"alpha", "beta", "length_unit"} & self.model_fields_set:
+            raise ValueError("alpha, beta and length_unit are read by cuda_l2_eq3 alone")
+        if ValueProfile.SPECIAL in self.checks and self.tolerance.nonfinite is Nonfinite.REJECT:
+            raise ValueError("special values need tolerance.nonfinite 'match_oracle'")
+        if self.backend is Backend.CPU and (self.tier is not Tier.NATIVE or self.language.is_for_devices):
+            raise ValueError("the CPU runs native kernels in C, and modules over torch")
+        if Language.TORCH in (self.language, self.reference.language):
+            check_abi(self.abi)
+        if self.backend is Backend.CUDA and not (self.tier is Tier.DEVICE_ONLY and self.language.is_for_devices):
+            raise ValueError("CUDA devices run device-only kernels in cuda_cpp, ptx or triton")
+        if self.reference.language.is_for_devices is not self.language.is_for_devices:
+            raise ValueError(f"the reference is in {self.reference.language}, the task in {self.language}")
+        check_plan(self.abi, self.shapes, self.launches or (), self.language)
+        check_plan(self.abi, self.shapes, self.reference_launches or (), self.reference.language)
+        return self
+
+
+def _reference_needs(document: Mapping[str, Any]) -> list[str]:
+    reference = document.get("reference")
+    language = reference.get("language") if isinstance(reference, Mapping) else None
+    return [_MODULES[language]] if isinstance(language, str) and language in _MODULES else []
+
+
+def _check_time(task: KernelTask) -> None:
+    """Raise ValueError if the timing alone may take more than the attempt has: two references and a candidate."""
+    timed = sum(shape.weight > 0 for shape in task.shapes)
+    needed_s = 1.5 * timed * (task.timing.warm_up_s + task.timing.time_s)
+    if needed_s > task.limits.attempt_wall_s:
+        raise ValueError(
+            f"timing {timed} shapes may take {needed_s:.0f} s, and limits.attempt_wall_s is "
+            f"{task.limits.attempt_wall_s:g}: raise it, or time fewer shapes (weight 0)"
+        )
+
+
+def _check_parameters(task: KernelTask) -> None:
+    """Raise ValueError unless the operation's parameters are the abi's."""
+    roles = {param.name: param.role for param in task.abi.params}
+    given = {name for name, role in roles.items() if role in (Role.IN, Role.INOUT)}
+    drawn = {param.name for param in task.abi.params if param.role is Role.SCALAR and param.value is None}
+    if given | drawn != set(task.operation.inputs):
+        raise ValueError(f"{task.operation.name} reads {', '.join(task.operation.inputs)}: give the abi these inputs")
+    if [param.name for param in task.abi.outputs] != [task.operation.output]:
+        raise ValueError(f"{task.operation.name} writes {task.operation.output!r}: give the abi this one output")
+    if unknown := task.inputs.keys() - set(task.operation.inputs):
+        raise ValueError(f"inputs: unknown {', '.join(sorted(unknown))}")

@@ -1,0 +1,165 @@
+"""What a kernel task consists of: where and in what kernels run, their launches, sizes, reference and bounds."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Self  # Any: documents before validation
+
+from pydantic import Field, field_validator, model_validator
+
+from assay.schema import Wire
+from assay.verifiers.kernels.expressions import ExpressionText
+
+_MOST_CONSTANTS = 64
+_LONGEST_CONSTANT = 200
+WARP = 32
+"""Threads of a warp."""
+
+Constant = bool | int | float | str
+
+
+class Backend(StrEnum):
+    """Where it is timed."""
+
+    CPU = "cpu"
+    """One core of the machine's processor."""
+    CUDA = "cuda"
+    """A CUDA device."""
+
+
+class Tier(StrEnum):
+    """How much of the completion runs on the host."""
+
+    DEVICE_ONLY = "device_only"
+    """None: device code with a launch plan."""
+    NATIVE = "native"
+    """A native entry, in a process of its own."""
+
+
+class Language(StrEnum):
+    """What a source is written in."""
+
+    C = "c"
+    """C, with the entry of the abi."""
+    CUDA = "cuda_cpp"
+    """CUDA C++."""
+    PTX = "ptx"
+    """CUDA's assembly."""
+    TRITON = "triton"
+    """Triton's Python, compiled ahead of time; needs the module `triton` where attempts run."""
+    TORCH = "torch"
+    """A Python module over torch with a class `ModelNew`, as KernelBench has it; needs the module `torch`."""
+
+    @property
+    def is_for_devices(self) -> bool:
+        """Whether it becomes a cubin."""
+        return self not in (Language.C, Language.TORCH)
+
+    @property
+    def is_python(self) -> bool:
+        """Whether its sources are Python's."""
+        return self in (Language.TRITON, Language.TORCH)
+
+
+class Step(Wire):
+    """One launch of a device-only kernel: data, never code."""
+
+    kernel: str = Field(min_length=1, max_length=256)
+    """The kernel's name."""
+    blocks: tuple[ExpressionText, ExpressionText, ExpressionText] = ("1", "1", "1")
+    """Blocks of the grid, over the axes and integer constants; one or two of them stand for themselves and ones."""
+    threads: tuple[ExpressionText, ExpressionText, ExpressionText] = ("1", "1", "1")
+    """Threads of a block, over the axes; those of Triton's kernels follow from `warps`."""
+    shared_bytes: ExpressionText = "0"
+    """Dynamic shared memory of a block, over the axes; Triton says what its kernels need."""
+    cluster: tuple[int, int, int] | None = None
+    """Blocks of a cluster."""
+    cooperative: bool = False
+    """Whether the whole grid is resident at once."""
+    arguments: tuple[str, ...] | None = None
+    """Parameters to pass, in order; default: all of the abi."""
+    constants: dict[str, Constant] = Field(default_factory=dict, max_length=_MOST_CONSTANTS)
+    """Triton's `constexpr` parameters, by name; default: `triton.autotune`'s first configuration, then the defaults of
+    the function."""
+    warps: int | None = Field(None, ge=1, le=32)
+    """Warps of a block (Triton), a power of two; default: `triton.autotune`'s first, else 4."""
+    stages: int | None = Field(None, ge=1, le=16)
+    """Stages of software pipelines (Triton); default: `triton.autotune`'s first, else 3."""
+    null_pointers: int = Field(0, ge=0, le=8)
+    """So many null pointers are passed after the arguments: compilers such as Triton add parameters."""
+
+    @field_validator("blocks", "threads", mode="before")
+    @classmethod
+    def _padded(cls, given: Any) -> Any:
+        """Numbers stand for themselves, and what is missing of three is one."""
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            given = [given]
+        texts = [str(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in given]
+        return [*texts, *["1"] * (3 - len(texts))]
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if any(isinstance(value, str) and len(value) > _LONGEST_CONSTANT for value in self.constants.values()):
+            raise ValueError(f"a constant has at most {_LONGEST_CONSTANT} characters")
+        if self.warps is not None and self.warps & (self.warps - 1):
+            raise ValueError("warps is a power of two")
+        return self
+
+    @property
+    def integers(self) -> dict[str, int]:
+        """The constants that expressions may read."""
+        return {name: value for name, value in self.constants.items() if type(value) is int}
+
+
+class Shape(Wire):
+    """One size of the problem."""
+
+    axes: dict[str, int] = Field(min_length=1, max_length=16)
+    """Extents by axis."""
+    weight: float = Field(1.0, ge=0, le=1e6, allow_inf_nan=False)
+    """Its part in the aggregate of speed-ups; with 0 it is checked and not timed."""
+
+    @field_validator("axes")
+    @classmethod
+    def _bounded(cls, axes: dict[str, int]) -> dict[str, int]:
+        if any(not 1 <= extent <= 2**31 for extent in axes.values()):
+            raise ValueError("extents are from 1 to 2^31")
+        return axes
+
+
+class Reference(Wire):
+    """The kernel that sets the speed to beat; it says nothing about what is right."""
+
+    language: Language
+    """What it is written in."""
+    source: str = Field(min_length=1, max_length=1_000_000)
+    """Its source, with the entry of the abi."""
+    plan: tuple[Step, ...] | None = None
+    """Its launches (`device_only`)."""
+    name: str = Field("reference", max_length=200)
+    """What results call it, with what matters: library, layout, workspace, math mode."""
+
+
+class Work(Wire):
+    """What a call must at least move and compute, for the physical floor of its time."""
+
+    flops: ExpressionText = "0"
+    """Additions and multiplications, over the axes."""
+    slack: float = Field(0.5, gt=0, le=1)
+    """The floor is this share of what the device's peaks allow."""
+
+
+class Policy(Wire):
+    """What a kernel may do."""
+
+    allows_writable_globals: bool = False
+    """Device code may have `__device__` variables that it writes."""
+    must_be_deterministic: bool = False
+    """The same inputs must give the same bits."""
+    most_source_bytes: int = Field(200_000, ge=1, le=1_000_000)
+    """Bytes of source."""
+    compile_s: float = Field(60.0, gt=0, le=600)
+    """Seconds to compile."""
+    compile_mb: int = Field(2048, ge=64, le=65_536)
+    """Memory to compile, MB of 2^20 bytes."""
+    call_deadline_s: float = Field(10.0, gt=0, le=600)
+    """Seconds of one call; then its runner is killed."""

@@ -1,0 +1,219 @@
+"""Compilers of kernels: which there are, which flags a submission may choose, and the command lines they are given.
+
+Everything here is a pure decision. What is installed is asked in the jail (`compile_program`), because the jail's file
+system, not the worker's, is the one that compiles.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from assay.verifiers.kernels import triton_program
+from assay.verifiers.kernels.task_parts import Language as Language  # callers name it from here
+
+SOURCE_STEM = "kernel"
+"""Name of the submitted file, without its ending: all that `__FILE__` and diagnostics tell of where it lay."""
+
+GLUE_NAME = "glue.c"
+"""Where C of ours lies that is linked to a submission."""
+REQUEST_NAME = "request.json"
+"""Where it is said what a submission in Triton is to become."""
+
+NATIVE = "native"
+"""The architecture that means: this machine's own."""
+CPU_LEVELS = (NATIVE, "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a", "armv8.2-a", "armv9-a")
+"""Values of `-march` for C."""
+GPU_ARCHES = (
+    "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_103", "sm_103a",
+    "sm_110", "sm_110a", "sm_120", "sm_120a", "sm_121", "sm_121a",
+)  # fmt: skip
+"""Values of `-arch` for CUDA."""
+
+_LEVEL = re.compile(r"-O[0-3]\Z")
+_DEFINE = re.compile(r"-D[A-Za-z_][A-Za-z0-9_]{0,63}(=[A-Za-z0-9_.+-]{0,64})?\Z")
+_REGISTERS = re.compile(r"-maxrregcount=([1-9][0-9]{1,2})\Z")
+_MOST_FLAGS = 64
+_MOST_SHOWN = 80  # characters of a flag that is refused
+_C_FLAGS = frozenset({
+    "-funroll-loops", "-fno-unroll-loops", "-ftree-vectorize", "-fno-tree-vectorize", "-fno-math-errno",
+    "-fno-trapping-math", "-ffp-contract=off", "-ffp-contract=on", "-ffp-contract=fast", "-fomit-frame-pointer",
+    "-fstrict-aliasing", "-fno-strict-aliasing", "-mprefer-vector-width=128", "-mprefer-vector-width=256",
+    "-mprefer-vector-width=512", "-std=c99", "-std=gnu99", "-std=c11", "-std=gnu11", "-std=c17", "-std=gnu17", "-w",
+})  # fmt: skip
+_CUDA_FLAGS = frozenset({
+    "-std=c++14", "-std=c++17", "-std=c++20", "--expt-relaxed-constexpr", "--expt-extended-lambda", "--fmad=true",
+    "--fmad=false", "-w",
+})  # fmt: skip
+_FAST_MATH = {
+    "ptx": frozenset[str](),
+    "torch": frozenset[str](),
+    "triton": frozenset[str](),
+    "c": frozenset({"-ffast-math", "-Ofast", "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros"}),
+    "cuda_cpp": frozenset({"-use_fast_math", "--use_fast_math", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"}),
+}
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What the jail compiles with. An empty version means: not installed there."""
+
+    gcc: str = ""
+    """First line of `gcc --version`."""
+    nvcc: str = ""
+    """Release line of `nvcc --version`."""
+    cuda_root: str = ""
+    """The CUDA toolkit's folder, links resolved; headers below it may be included."""
+    processor: str = ""
+    """Names the processor model: what `-march=native` means here."""
+    triton: str = ""
+    """Version of the module."""
+    python: str = "python3"
+    """What runs our programs there."""
+
+    def version(self, language: Language) -> str:
+        """Return the version of what compiles that language; empty if nothing does."""
+        match language:
+            case Language.C:
+                return self.gcc
+            case Language.CUDA:
+                return self.nvcc if self.gcc else ""
+            case Language.PTX:
+                return self.nvcc
+            case Language.TRITON:
+                return self.triton
+            case Language.TORCH:
+                return ""  # nothing is compiled
+            case _:
+                assert_never(language)
+
+    @property
+    def header_folders(self) -> tuple[str, ...]:
+        """Folders whose files a source may include."""
+        own = (f"{self.cuda_root}/",) if self.cuda_root else ()
+        return ("/usr/include/", "/usr/lib/gcc/", "/usr/local/include/", *own)
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What the jailed program is to do: write `source_name`, run `lines` in order, give back `artifact_name`."""
+
+    source_name: str
+    artifact_name: str
+    lines: tuple[tuple[str, ...], ...]
+    dependency_names: tuple[str, ...]
+    """Files, in the form of make rules, in which the tools list what they have read."""
+    environment: Mapping[str, str]
+
+
+class FlagRefused(ValueError):
+    """A flag that no submission may choose, or that this task does not allow; the message names it."""
+
+
+def check_flags(language: Language, flags: Sequence[str], *, fast_math: bool) -> tuple[str, ...]:
+    """Return the flags that a submission chose. Raises FlagRefused at the first that is not on the list."""
+    if len(flags) > _MOST_FLAGS:
+        raise FlagRefused(f"{len(flags)} compiler flags; at most {_MOST_FLAGS} are taken")
+    for flag in flags:
+        if flag in _FAST_MATH[language]:
+            if not fast_math:
+                raise FlagRefused(f"the task does not allow {flag}")
+        elif not _is_allowed(language, flag):
+            shown = flag if len(flag) <= _MOST_SHOWN else flag[:_MOST_SHOWN] + "…"
+            raise FlagRefused(f"the compiler flag {shown!r} is not on the list of those that may be chosen")
+    return tuple(flags)
+
+
+def check_arch(language: Language, arch: str) -> str:
+    """Return the architecture asked for. Raises FlagRefused if it is none that is known."""
+    known = CPU_LEVELS if language is Language.C else GPU_ARCHES
+    if arch not in known:
+        raise FlagRefused(f"unknown architecture {arch[:_MOST_SHOWN]!r}; use one of {', '.join(known)}")
+    return arch
+
+
+def plan(
+    language: Language, arch: str, flags: Iterable[str], toolchain: Toolchain, *, has_glue: bool = False
+) -> Commands:
+    """Return the commands for a source in that language; arch and flags have been checked.
+
+    `has_glue` says that C of ours is linked to it, which lies in `GLUE_NAME`.
+    """
+    match language:
+        case Language.C:
+            return _plan_c(arch, tuple(flags), has_glue=has_glue)
+        case Language.CUDA:
+            return _plan_cuda(arch, tuple(flags), toolchain)
+        case Language.PTX:
+            return _plan_ptx(arch, tuple(flags), toolchain)
+        case Language.TRITON:
+            return _plan_triton(toolchain)
+        case Language.TORCH:
+            raise ValueError("modules over torch are loaded as they are")
+        case _:
+            assert_never(language)
+
+
+def _is_allowed(language: Language, flag: str) -> bool:
+    if language is Language.TRITON:
+        return False
+    if _LEVEL.match(flag) or (_DEFINE.match(flag) and language is not Language.PTX):
+        return True
+    if language is Language.C:
+        return flag in _C_FLAGS
+    registers = _REGISTERS.match(flag)
+    return (flag in _CUDA_FLAGS and language is Language.CUDA) or (
+        registers is not None and 16 <= int(registers[1]) <= 255
+    )
+
+
+_ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",
+    "TMPDIR": "/tmp",
+    "LC_ALL": "C",
+    "SOURCE_DATE_EPOCH": "0",  # __DATE__ and __TIME__, so that equal sources give equal artifacts
+}
+
+
+def _plan_c(arch: str, flags: tuple[str, ...], *, has_glue: bool) -> Commands:
+    source, assembly, unit, artifact = (f"{SOURCE_STEM}.{ending}" for ending in ("c", "s", "o", "so"))
+    compile_line = (
+        "gcc", "-x", "c", "-std=gnu17", "-O3", *flags, f"-march={arch}", "-fPIC", "-fno-lto", "-fno-ident",
+        "-frandom-seed=0", "-fno-plt", "-fdiagnostics-color=never", "-fno-diagnostics-show-caret", "-fmax-errors=20",
+        "-ftrack-macro-expansion=0", "-MD", "-MF", "headers.d", "-S", source, "-o", assembly,
+    )  # fmt: skip
+    assemble_line = ("gcc", "-Wa,--MD,assembled.d", "-c", assembly, "-o", unit)
+    units = (unit, "glue.o") if has_glue else (unit,)
+    glue_lines = (("gcc", "-std=gnu17", "-O2", "-fPIC", "-fno-ident", "-c", GLUE_NAME, "-o", "glue.o"),) * has_glue
+    link_line = (
+        "gcc", "-shared", "-nostartfiles", "-fno-lto", "-Wl,--build-id=none", "-Wl,--no-undefined", "-Wl,-z,now",
+        "-Wl,-z,relro", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--hash-style=sysv", "-Wl,--as-needed", *units,
+        "-lm", "-o", artifact,
+    )  # fmt: skip
+    lines = (compile_line, assemble_line, *glue_lines, link_line)
+    return Commands(source, artifact, lines, ("headers.d", "assembled.d"), _ENVIRONMENT)
+
+
+def _plan_cuda(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Commands:
+    source, artifact = f"{SOURCE_STEM}.cu", f"{SOURCE_STEM}.cubin"
+    line = (
+        f"{toolchain.cuda_root}/bin/nvcc", "-cubin", f"-arch={arch}", "-std=c++17", *flags, "-rdc=false",
+        "-MD", "-MF", "headers.d", source, "-o", artifact,
+    )  # fmt: skip
+    environment = {**_ENVIRONMENT, "PATH": f"{toolchain.cuda_root}/bin:{_ENVIRONMENT['PATH']}"}
+    return Commands(source, artifact, (line,), ("headers.d",), environment)
+
+
+def _plan_ptx(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Commands:
+    source, artifact = f"{SOURCE_STEM}.ptx", f"{SOURCE_STEM}.cubin"
+    line = (f"{toolchain.cuda_root}/bin/ptxas", f"-arch={arch}", *flags, source, "-o", artifact)
+    return Commands(source, artifact, (line,), (), _ENVIRONMENT)
+
+
+def _plan_triton(toolchain: Toolchain) -> Commands:
+    """Return what has Triton compile a source by the request beside it; the artifact says more than the cubin."""
+    source, artifact = f"{SOURCE_STEM}.py", f"{SOURCE_STEM}.triton"
+    line = (toolchain.python, "-P", "-m", triton_program.__name__, source, REQUEST_NAME, artifact)
+    environment = {**_ENVIRONMENT, "TRITON_CACHE_DIR": "/tmp/triton", "PYTHONDONTWRITEBYTECODE": "1"}
+    return Commands(source, artifact, (line,), (), environment)
