@@ -22,6 +22,7 @@ _CREDENTIALS = struct.Struct("iII")
 _END_S = 10.0
 _LOOK_EVERY_S = 0.1
 _EMPTY_CALLS = 11
+_FREEZES = 10  # of two seconds each
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class CpuRunner:
         self._child = child
         self._channel = channel
         self.memory = memory
-        self._freezer: Freezer | None = None
+        self.freezer: Freezer | None = None
         self._pid = 0
         self._counts_tree = False
         self._idle_since = 0.0
@@ -71,7 +72,7 @@ class CpuRunner:
         if greeting != runner_program.HELLO or self._pid <= 0:
             raise InfraFault(self._why_unseen())
         self._counts_tree = limits.processes > 1
-        self._freezer = open_freezer(self._pid, limits.processes)
+        self.freezer = open_freezer(self._pid, limits.processes)
         self._settle_on_cores()
         self._channel.send(runner_program.LOAD)
         answer = self._hear()
@@ -123,12 +124,12 @@ class CpuRunner:
         return None
 
     def _exchange(self, token: bytes) -> Reply | Failure:
-        assert self._freezer is not None  # `load` comes first
+        assert self.freezer is not None  # `load` comes first
         try:
             before_s = process_cpu_s(self._pid)
             started_s = now_s()
             self._channel.send(token)
-            self._freezer.thaw()
+            self.freezer.thaw()
             answer = self._hear()
             ended_s = now_s()
             if isinstance(answer, Failure):
@@ -163,8 +164,8 @@ class CpuRunner:
         self.is_closed = True
         self._end()
         self.memory.close_fds()
-        if self._freezer is not None:
-            self._freezer.close()
+        if self.freezer is not None:
+            self.freezer.close()
         self._channel.close()
 
     def _end(self) -> None:
@@ -225,19 +226,24 @@ class CpuRunner:
             self._looked_s = now_s()
 
     def _freeze(self) -> Failure | None:
-        assert self._freezer is not None
-        try:
-            self._freezer.freeze()
-            self._idle_since = self._idle_since or process_cpu_s(self._pid)
-        except (NotStopped, OSError):
-            return self._failed_end() if self._ends_soon() else self._fail(FailureKind.PROTOCOL, "it did not stop")
-        return None
+        """Freeze it, with patience: on a starved machine it takes seconds until a process hears that it is to stop."""
+        assert self.freezer is not None
+        for _ in range(_FREEZES):
+            try:
+                self.freezer.freeze()
+                self._idle_since = self._idle_since or process_cpu_s(self._pid)
+            except (NotStopped, OSError):
+                if self._ends_soon():
+                    return self._failed_end()
+            else:
+                return None
+        return self._fail(FailureKind.PROTOCOL, "it did not stop")
 
     def _tree_s(self) -> float:
         """Return the processor time of all its processes since the last look; 0 where there is but one."""
-        if not self._counts_tree or self._freezer is None:
+        if not self._counts_tree or self.freezer is None:
             return 0.0
-        total = self._freezer.cpu_s() or 0.0
+        total = self.freezer.cpu_s() or 0.0
         used, self._tree_before = total - self._tree_before, total
         return used
 

@@ -34,7 +34,7 @@ from assay.sandboxes.devices.interface import (
 )
 from assay.sandboxes.devices.runner_program import LOOP_SOURCE
 from assay.sandboxes.devices.toll import Toll
-from assay.sandboxes.freezer import NotStopped, SignalFreezer
+from assay.sandboxes.freezer import Freezer, NotStopped, SignalFreezer
 from assay.sandboxes.jails import JailPool
 from assay.verifiers.kernels import rewards
 
@@ -166,6 +166,46 @@ def test_a_runner_cannot_take_pages_from_the_others(start: Open, advice: str) ->
     assert isinstance(call(runner), Reply)
 
     assert np.frombuffer(runner.segment, np.int32)[HALF // 4] == errno.EPERM
+
+
+class Starved:
+    """A freezer on a machine without time to spare: some times it gives up."""
+
+    def __init__(self, freezer: Freezer, gives_up: int) -> None:
+        self._freezer = freezer
+        self._left = gives_up
+
+    def freeze(self) -> None:
+        """Stop it, in the end."""
+        self._left -= 1
+        if self._left >= 0:
+            raise NotStopped("it could not be frozen")
+        self._freezer.freeze()
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._freezer.thaw()
+
+    def cpu_s(self) -> float | None:
+        """Processor time."""
+        return self._freezer.cpu_s()
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self._freezer.close()
+
+
+@pytest.mark.parametrize(("gives_up", "is_answered"), [(2, True), (10_000, False)])
+def test_a_starved_machine_accuses_nobody_of_not_stopping(start: Open, gives_up: int, is_answered: bool) -> None:
+    """A process that is not stopped at once is given time; one that never is breaks the protocol."""
+    runner = started(start(DOUBLE))
+    assert runner.freezer is not None
+    runner.freezer = Starved(runner.freezer, gives_up)
+
+    reply = call(runner)
+
+    assert isinstance(reply, Reply) is is_answered, reply
+    assert is_answered or (isinstance(reply, Failure) and reply.kind is FailureKind.PROTOCOL)
 
 
 def test_nothing_happens_between_calls(start: Open, device: CpuDevice) -> None:
