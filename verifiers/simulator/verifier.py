@@ -8,7 +8,7 @@ from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Usage, Verdict
-from assay.verifiers.remembered import Remembered
+from assay.verifiers.remembered import Settled
 from assay.verifiers.rules.rule import Term, conclude
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, add_usage
 from assay.verifiers.simulator.dictionary import Refused, settle
@@ -48,7 +48,7 @@ class SimulatorVerifier:
     task_model = SimulatorTask
 
     def __init__(self) -> None:
-        self._baselines = Remembered[Report | str](_REMEMBERED)  # a text: what is wrong with the task
+        self._baselines = Settled[Report](_REMEMBERED)
 
     def terms(self, task: SimulatorTask) -> Sequence[Term]:
         """Return the terms of its kind."""
@@ -70,20 +70,16 @@ class SimulatorVerifier:
 
     def _baseline(self, task: SimulatorTask, slot: Slot) -> tuple[Report, Usage]:
         """Return how the default parameters drive, and what it took now to know it. Raises as `drive_defaults`."""
-        key = task.baseline_key()
-        known = self._baselines.get(key)
         usage = Usage()
-        if known is None:
-            try:
-                lap = drive_defaults(task, slot)
-            except TaskFault as error:
-                self._baselines.put(key, str(error))
-                raise
+
+        def find() -> Report:
+            nonlocal usage
+            lap = drive_defaults(task, slot)
             assert lap.report is not None
-            known, usage = lap.report, lap.usage
-            self._baselines.put(key, known)
-        if isinstance(known, str):
-            raise TaskFault(known)
+            usage = lap.usage
+            return lap.report
+
+        known = self._baselines.find(task.baseline_key(), find)
         return known, usage
 
 
