@@ -12,7 +12,7 @@ from assay.verifiers.optimisation.scalars import plain_numbers
 from assay.verifiers.rules.literal import read_literal
 
 UNBOUNDED: Literal["unbounded"] = "unbounded"
-Gold = Annotated[float, Field(strict=True, allow_inf_nan=False)] | Literal["unbounded"] | None
+Gold = Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | None
 """The right objective; None: there is none, since nothing is feasible."""
 
 _LONGEST = 400  # characters of a line in which a number is looked for
