@@ -15,7 +15,6 @@ _ASSIGNMENTS = 10  # that are looked at
 _CLOSINGS = 8  # braces that may end one of them
 _CHARACTERS = 4000  # of a dictionary; eleven parameters take three hundred
 _HALF = 0.5
-_PREFIXES = ("weight_", "param_")
 _SHOWN = 40
 
 
@@ -85,9 +84,7 @@ def _read(source: str) -> Mapping[Any, Any] | None:
 
 def _aliases(known: Mapping[str, Parameter]) -> Mapping[str, str]:
     """Return the name that each alias means."""
-    prefixed = {prefix + name: name for name in known for prefix in _PREFIXES}
-    spelled = {alias: name for name, parameter in known.items() for alias in parameter.aliases}
-    return {alias: name for alias, name in {**prefixed, **spelled}.items() if alias not in known}
+    return {alias: name for name, one in known.items() for alias in one.aliases if alias not in known}
 
 
 def _credit(name: Any, known: Mapping[str, Parameter], aliases: Mapping[str, str], empty_counts: bool) -> float:

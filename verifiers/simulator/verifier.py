@@ -11,7 +11,7 @@ from assay.schema import Usage, Verdict
 from assay.verifiers.remembered import Settled
 from assay.verifiers.rules.rule import Term, conclude
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, add_usage
-from assay.verifiers.simulator.dictionary import Refused, settle
+from assay.verifiers.simulator.dictionary import Refused, find_dictionary, settle
 from assay.verifiers.simulator.driving import Lap, drive, drive_defaults
 from assay.verifiers.simulator.interface import Parameter
 from assay.verifiers.simulator.parameters import RACE_CAR_PARAMETERS
@@ -20,7 +20,6 @@ from assay.verifiers.simulator.reward import (
     CONTROL_TERMS,
     DECISION_TERMS,
     Given,
-    read_parameters,
     score_control,
     score_decision,
 )
@@ -63,7 +62,7 @@ class SimulatorVerifier:
                 return _judge_measured(task, completion)
             case Mode.RACE_CAR | Mode.PLUG_IN:
                 baseline, usage = self._baseline(task, slot)
-                given = read_parameters(completion)
+                given = find_dictionary(completion)
                 driven = _driven(task, slot, given, baseline)
                 driven = replace(driven, usage=add_usage(usage, driven.usage))
                 return _judge_driven(task, completion, given, baseline, driven)
@@ -85,7 +84,7 @@ class SimulatorVerifier:
 
 def _judge_measured(task: SimulatorTask, completion: str) -> Verdict:
     """Judge by errors that the task gives. Raises TaskFault where one is missing."""
-    given = read_parameters(completion)
+    given = find_dictionary(completion)
     assert task.baseline_rmse is not None  # the task model sees to it
     if task.simulated_rmse is None and given is not None:
         raise TaskFault("simulated_rmse is null: drive these parameters, and give their error")
