@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any  # Any: a literal's values may be anything plain
 
-from assay.verifiers.rules.literal import read_python
+from assay.verifiers.rules.literal import finite, read_python
 from assay.verifiers.simulator.interface import Parameter
 
 _ASSIGNED = re.compile(r"new_mpc_params\s*=\s*(?=\{)")
@@ -64,7 +64,7 @@ def settle(given: Mapping[Any, Any], known: Mapping[str, Parameter]) -> Mapping[
     by_alias = {aliases[name]: value for name, value in given.items() if isinstance(name, str) and name in aliases}
     by_name = {name: value for name, value in given.items() if isinstance(name, str) and name in known}
     for name, value in {**by_alias, **by_name}.items():
-        number = _number(value)
+        number = finite(value)
         if number is None:
             return Refused(f"{name} is no finite number: {_shown(value)}")
         low, high = known[name].low, known[name].high
@@ -105,13 +105,3 @@ def _shown(value: Any) -> str:
 
 def _kind(value: Any) -> str:
     return "a huge integer" if isinstance(value, int) else f"a {type(value).__name__}"
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
