@@ -9,11 +9,16 @@
     │   ├── Unauthorized      missing or wrong key
     │   └── QueueFull         try again after `retry_after_s`
     ├── TaskFault             the task cannot be judged (outcome `task_error`)
+    │   └── LastingFault      its content alone explains why, every time (`verifiers.remembered`)
     ├── Inconclusive          the machine was too busy to measure (outcome `inconclusive`)
     └── InfraFault            our side failed (outcome `infra_error`)
         ├── IsolationUnavailable   this host cannot isolate; says what is missing
         ├── SandboxFault           a jail died or misbehaved outside the candidate's doing
+        │   └── Killed             a process of trusted code was killed, and not by us (`verifiers.killed`)
         ├── EndpointFault          a model endpoint gave no usable answer in time, however often it was asked
+        │   └── Unanswered         perhaps for what the question says (`verifiers.models.interface`)
+        │       ├── TextRefused    it says that it will not answer this
+        │       └── Late           it does not answer in time
         ├── VerifierFault          a verifier's own code failed; names the verifier
         └── ServiceUnavailable     a client gave up: the service cannot be reached or cannot answer
 

@@ -11,6 +11,8 @@ from assay.verifiers.remembered import Remembered
 Judge = Callable[[TaskBase, str, Slot], Verdict]
 """Judges a completion, as `Verifier.judge` does."""
 
+_LASTING = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.NO_ANSWER, Outcome.COMPILE_ERROR, Outcome.VIOLATION})
+"""Outcomes of a gold that will be so every time; a limit or a signal may have been the machine's."""
 _REMEMBERED = 100_000  # task contents; about 100 bytes each
 
 
@@ -46,10 +48,14 @@ class Golds:
         return verdict
 
     def _learn(self, key: str, verdict: Verdict) -> str:
-        """Remember what the gold's verdict says of the task. Raises InfraFault if it says nothing."""
+        """Return what the gold's verdict says of the task; remember it if it lasts.
+
+        Raises InfraFault if it says nothing.
+        """
         if verdict.outcome in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE, Outcome.CANCELLED):
             raise InfraFault(f"the gold could not be run: {verdict.outcome} {verdict.message}")
         passes = verdict.outcome is Outcome.PASSED
         fault = "" if passes else f"the gold does not pass: {verdict.outcome} {verdict.message}"
-        self._faults.put(key, fault)
+        if verdict.outcome in _LASTING:
+            self._faults.put(key, fault)
         return fault

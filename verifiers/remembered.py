@@ -2,9 +2,20 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from assay.errors import TaskFault
+
 Value = TypeVar("Value")
+
+
+class LastingFault(TaskFault):
+    """A task's content alone explains why it cannot be judged: it will be so every time.
+
+    Not what may have been the machine: an end by a limit, or by a signal.
+    """
 
 
 class Remembered(Generic[Value]):
@@ -37,3 +48,36 @@ class Remembered(Generic[Value]):
 
     def _is_full(self) -> bool:
         return len(self._known) > self._most or (self._most_bytes is not None and self._bytes > self._most_bytes)
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """Why there is no value."""
+
+    message: str
+
+
+class Settled(Generic[Value]):
+    """What tasks' contents come to, found out once: a value, or a lasting fault. Thread-safe.
+
+    Two threads may both find out what is new.
+    """
+
+    def __init__(self, most: int, most_bytes: int | None = None, size_of: Callable[[Value], int] = lambda _: 0) -> None:
+        """`size_of` says how many bytes a value takes of `most_bytes`."""
+        self._known = Remembered[Value | _Fault](most, most_bytes)
+        self._size_of = size_of
+
+    def find(self, key: str, make: Callable[[], Value]) -> Value:
+        """Return the value, which `make` gives where it is not known. Raises what `make` does, a LastingFault again."""
+        known = self._known.get(key)
+        if known is None:
+            try:
+                known = make()
+            except LastingFault as error:
+                self._known.put(key, _Fault(str(error)))
+                raise
+            self._known.put(key, known, self._size_of(known))
+        if isinstance(known, _Fault):
+            raise LastingFault(known.message)
+        return known

@@ -203,6 +203,17 @@ def test_a_gold_that_fails_is_a_task_error() -> None:
     assert verifier.seen == ["g"]
 
 
+@pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED, Outcome.RUNTIME_ERROR])
+def test_a_gold_that_the_machine_may_have_failed_is_tried_again(outcome: Outcome) -> None:
+    """One bad moment condemns no task for good."""
+    verifier = ScriptedVerifier(lambda: Verdict(outcome=outcome, reward=0.0), lambda: PASSED)
+    judge = evaluator(verifier)
+
+    verdicts = [judge.evaluate(task(gold="g"), "a").verdict for _ in range(2)]
+
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.TASK_ERROR, Outcome.PASSED]
+
+
 def test_a_gold_sent_as_completion_is_judged_once() -> None:
     """When the completion is the gold itself one run answers both questions."""
     verifier = ScriptedVerifier(lambda: PASSED)

@@ -1,6 +1,11 @@
 """What is remembered of tasks stays within its room."""
 
-from assay.verifiers.remembered import Remembered
+from collections.abc import Callable
+
+import pytest
+
+from assay.errors import TaskFault
+from assay.verifiers.remembered import LastingFault, Remembered, Settled
 
 
 def test_the_least_used_goes_first() -> None:
@@ -44,3 +49,34 @@ def test_a_value_that_is_false_is_known() -> None:
 
     assert kept.get("a") == ""
     assert kept.get("b") is None
+
+
+def raising(error: TaskFault) -> Callable[[], str]:
+    """What finds out that there is no value."""
+
+    def make() -> str:
+        raise error
+
+    return make
+
+
+def test_what_is_found_out_is_found_out_once() -> None:
+    """A value, and a fault that lasts."""
+    settled = Settled[str](2)
+
+    assert settled.find("a", lambda: "value") == "value"
+    assert settled.find("a", lambda: "another") == "value"
+    with pytest.raises(LastingFault, match="no such"):
+        settled.find("b", raising(LastingFault("no such column")))
+    with pytest.raises(LastingFault, match="no such"):
+        settled.find("b", lambda: "value")
+
+
+def test_other_faults_are_found_out_again() -> None:
+    """They may have been the machine's."""
+    settled = Settled[str](2)
+
+    with pytest.raises(TaskFault):
+        settled.find("a", raising(TaskFault("too slow")))
+
+    assert settled.find("a", lambda: "value") == "value"

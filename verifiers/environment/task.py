@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, Self  # Any: settings of an environme
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from assay.verifiers.numbers import Real, Whole
 from assay.verifiers.program.task import SourcedTask
 from assay.verifiers.python_task import Dotted
 from assay.verifiers.refusals import misplaced
@@ -116,7 +115,7 @@ class EnvironmentTask(SourcedTask):
     """The environment's registered id, such as `FrozenLake-v1`."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
     """Arguments that it is made with; it is never rendered."""
-    seed: Whole = Field(0, ge=0, lt=2**31)
+    seed: int = Field(0, ge=0, lt=2**31)
     """The seed of its reset: the same seed and actions are the same trajectory."""
     options: dict[str, Any] | None = None
     """Options of its reset."""
@@ -127,7 +126,7 @@ class EnvironmentTask(SourcedTask):
     action_names: dict[str, Any] = Field(default_factory=dict, max_length=1000)
     """What texts stand for among the actions, such as `{"left": 0}`; each must stand for an action of the environment's
     space, or the task cannot be judged."""
-    max_steps: Whole = Field(1000, ge=1, le=100_000)
+    max_steps: int = Field(1000, ge=1, le=100_000)
     """Steps after which the episode is cut, if the environment has not ended it before."""
     illegal: IllegalRule = IllegalRule.FAIL
     """What an action does that is not in the action space."""
@@ -140,7 +139,7 @@ class EnvironmentTask(SourcedTask):
     source: str | None = Field(None, min_length=1, max_length=1_000_000)
     """Trusted Python source of `verify(trajectory, final)`, and of `progress(trajectory, final)` where that is asked
     for; each returns a bool or a number from 0 to 1. See docs/environments.md for what they are given."""
-    success_return: Real | None = Field(None, allow_inf_nan=False)
+    success_return: float | None = Field(None, allow_inf_nan=False)
     """Without a source, the sum of rewards from which on the episode is verified. Of an episode that was left off, was
     ended by an illegal action or passed over one (`illegal: ignore`), only a sum above 0 is."""
     return_range: tuple[Factor, Factor] | None = None

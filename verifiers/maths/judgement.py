@@ -47,8 +47,6 @@ class Gold:
     fault: str = ""
     is_settled: bool = False
     """Whether the processes are known to be able to deal with it alone."""
-    excess: str = ""
-    """Why they are known not to be."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,10 @@ class Judgement:
 
 
 def read_gold(task: MathTask, questions: Questions) -> Gold:
-    """Read the right answer of a task, or say why it cannot be judged by. Raises InfraFault, Inconclusive."""
+    """Read the right answer of a task, or say why it cannot be judged by.
+
+    Raises TaskFault if reading it takes too much, InfraFault, Inconclusive.
+    """
     places = (Extraction.LAST_BOX, Extraction.HASHES, Extraction.LAST_FORMULA, Extraction.WHOLE)
     text = tidy(task.answer if task.gold_delimited else extract(task.answer, places) or "")
     if words_of(text) in _PLACEHOLDERS:
@@ -70,8 +71,10 @@ def read_gold(task: MathTask, questions: Questions) -> Gold:
     readings = tuple((manner, read(text, manner)) for manner in manners(text, task.style))
     known = tuple((manner, reading) for manner, reading in readings if reading.node is not None)
     if not known and readings[0][1].is_unfamiliar and len(text) <= _MOST_FOREIGN:
-        node = questions.read(text).node
-        known = () if node is None else ((plain_manner(task.style), Reading(text, node)),)
+        told = questions.read(text)
+        if told.said is Said.EXHAUSTED:
+            raise TaskFault(f"reading {text[:80]!r} is too much: its process {told.message}")
+        known = () if told.node is None else ((plain_manner(task.style), Reading(text, told.node)),)
     if not known:
         return Gold(text, fault=readings[0][1].fault)
     node = known[0][1].node
@@ -91,7 +94,7 @@ def _is_prose(text: str, node: Words) -> bool:
 def judge_answer(task: MathTask, gold: Gold, text: str, questions: Questions) -> tuple[Judgement, Gold]:
     """Judge a tidy answer that is not empty; also return the gold with what was learned about it.
 
-    Raises InfraFault, Inconclusive.
+    Raises TaskFault if the gold is too much for the processes, InfraFault, Inconclusive.
     """
     if gold.choice is not None:
         return Judgement(choice_of_answer(text) == gold.choice), gold
@@ -166,17 +169,17 @@ def _in_base(node: Node, base: int) -> Node:
 
 
 def _ask(found: Alternatives, gold: Gold, questions: Questions) -> tuple[Judgement, Gold]:
-    """Let the processes decide. What they cannot decide for the answer's sake is not equal, and says so."""
-    if gold.excess:
-        raise TaskFault(gold.excess)
+    """Let the processes decide. What they cannot decide for the answer's sake is not equal, and says so.
+
+    Raises TaskFault if the gold alone is too much for them.
+    """
     answer = questions.decide(found)
     if answer.said in (Said.YES, Said.NO):
         return Judgement(answer.said is Said.YES), gold
     if answer.said is Said.EXHAUSTED and not gold.is_settled:
         alone = questions.settle([pair.gold for pair in found[0]])
         if alone.said is Said.EXHAUSTED:
-            excess = f"{gold.text[:80]!r} alone is too much for a comparison: its process {alone.message}"
-            return Judgement(False), replace(gold, excess=excess)
+            raise TaskFault(f"{gold.text[:80]!r} alone is too much for a comparison: its process {alone.message}")
         gold = replace(gold, is_settled=True)
     reason = f"the comparison {answer.message}" if answer.message else "it cannot be decided"
     return Judgement(False, reason, (UNDECIDED,)), gold

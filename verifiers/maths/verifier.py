@@ -48,9 +48,6 @@ class MathVerifier:
         judged, learned = judge_answer(task, gold, answer, questions)
         if learned is not gold:
             self._golds.put(task.content_hash(), learned)
-            _usable(learned)
-        if learned.excess and not gold.excess:
-            raise TaskFault(learned.excess)
         return self._conclude(task, _scored(judged, answer), questions)
 
     def _gold(self, task: MathTask, questions: Questions) -> Gold:

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any  # Any: a reply's JSON holds any plain value
 
-from assay.canonical import content_hash
+from assay.canonical import content_hash, refuse_constant
 from assay.verifiers.models.interface import Request
 
 _MOST_MENTIONS = 16  # of the nonce in a reply that are looked into
@@ -152,11 +152,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_once)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=_once)
 
 
 def _data(text: str, nonce: str) -> str:

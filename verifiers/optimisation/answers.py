@@ -2,16 +2,16 @@
 
 import ast
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar  # Any: JSON values
 
+from assay.canonical import refuse_constant
 from assay.verifiers.optimisation.scalars import plain_numbers, unwrapped
 from assay.verifiers.rules.blocks import last_block
-from assay.verifiers.rules.literal import read_python
+from assay.verifiers.rules.literal import finite, read_python
 
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 _BRACES = re.compile(r"[{}]")
@@ -130,7 +130,7 @@ def _literal(content: str) -> Any:
     Raises ValueError; names are unique.
     """
     try:
-        return json.loads(content, object_pairs_hook=_unique, parse_constant=_refuse)
+        return json.loads(content, object_pairs_hook=_unique, parse_constant=refuse_constant)
     except json.JSONDecodeError:
         unquoted = _unquoted(content)
         return _python(content) if unquoted is None else unquoted
@@ -178,10 +178,6 @@ def _unique(pairs: list[tuple[str, Value]]) -> dict[str, Value]:
     return value
 
 
-def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is no number")
-
-
 def _name(name: Any) -> str:
     if not isinstance(name, str):
         raise ValueError("names are texts")
@@ -189,12 +185,7 @@ def _name(name: Any) -> str:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("values are numbers")
-    try:
-        number = float(value)
-    except OverflowError as error:
-        raise ValueError("a value is too large") from error
-    if not math.isfinite(number):
-        raise ValueError("values are finite")
+    number = finite(value)
+    if number is None:
+        raise ValueError("values are finite numbers")
     return number

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from assay.schema import Wire
-from assay.verifiers.numbers import Real
 from assay.verifiers.optimisation.problem import Problem
 from assay.verifiers.refusals import misplaced
 
@@ -22,9 +21,9 @@ class Variable(Wire):
 
     name: str = Field(min_length=1, max_length=255)
     """What completions call it; unique in the model."""
-    low: Real | None = Field(0.0, allow_inf_nan=False)
+    low: float | None = Field(0.0, allow_inf_nan=False)
     """Lower bound; null: none."""
-    high: Real | None = Field(None, allow_inf_nan=False)
+    high: float | None = Field(None, allow_inf_nan=False)
     """Upper bound; null: none."""
     kind: Literal["continuous", "integer", "binary"] = "continuous"
     """`binary` is an integer between 0 and 1, whatever its bounds."""
@@ -42,11 +41,11 @@ class Row(Wire):
 
     name: str = Field("", max_length=255)
     """Names it in messages."""
-    terms: dict[str, Real]
+    terms: dict[str, float]
     """Coefficients by variable."""
     sense: Literal["<=", ">=", "="]
     """How the sum stands to the number."""
-    rhs: Real = Field(allow_inf_nan=False)
+    rhs: float = Field(allow_inf_nan=False)
     """The number."""
 
     @model_validator(mode="before")
@@ -58,9 +57,9 @@ class Row(Wire):
 class Objective(Wire):
     """What is made as small or as large as can be."""
 
-    terms: dict[str, Real] = Field(default_factory=dict)
+    terms: dict[str, float] = Field(default_factory=dict)
     """Coefficients by variable."""
-    constant: Real = Field(0.0, allow_inf_nan=False)
+    constant: float = Field(0.0, allow_inf_nan=False)
     """Added to the sum."""
 
     @model_validator(mode="before")

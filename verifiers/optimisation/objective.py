@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal  # Any: a literal may be any plain va
 from pydantic import Field
 
 from assay.verifiers.optimisation.scalars import plain_numbers
-from assay.verifiers.rules.literal import read_literal
+from assay.verifiers.rules.literal import finite, read_literal
 
 UNBOUNDED: Literal["unbounded"] = "unbounded"
-Gold = Annotated[float, Field(strict=True, allow_inf_nan=False)] | Literal["unbounded"] | None
+Gold = Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | None
 """The right objective; None: there is none, since nothing is feasible."""
 
 _LONGEST = 400  # characters of a line in which a number is looked for
@@ -106,13 +106,8 @@ def numbers_of(value: Any) -> tuple[float, ...] | None:
     items = list(value.values()) if isinstance(value, Mapping) else value
     if not isinstance(items, list | tuple):
         return None
-    if not all(isinstance(item, int | float) and not isinstance(item, bool) for item in items):
-        return None
-    try:
-        numbers = tuple(float(item) for item in items)
-    except OverflowError:
-        return None
-    return numbers if all(map(math.isfinite, numbers)) else None
+    numbers = tuple(number for item in items if (number := finite(item)) is not None)
+    return numbers if len(numbers) == len(items) else None
 
 
 def overlap(gold: Sequence[float], found: Sequence[float]) -> float:

@@ -5,7 +5,6 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from assay.schema import Limits
-from assay.verifiers.numbers import Real
 from assay.verifiers.optimisation.answers import Place
 from assay.verifiers.optimisation.feasibility import Tolerances
 from assay.verifiers.optimisation.linear_model import LinearModel
@@ -91,17 +90,17 @@ class OptimumTask(RuleTask):
     missing: Literal["refused", "zero"] = "refused"
     """What a variable without a value is: `refused`: there is no answer; `zero`: 0. Names that the model does not have
     and names that are there twice are always refused."""
-    feasibility_absolute: Real = Field(1e-6, ge=0.0, le=1.0, allow_inf_nan=False)
+    feasibility_absolute: float = Field(1e-6, ge=0.0, le=1.0, allow_inf_nan=False)
     """By how much a row or bound may be missed."""
-    feasibility_relative: Real = Field(1e-6, ge=0.0, le=0.1, allow_inf_nan=False)
+    feasibility_relative: float = Field(1e-6, ge=0.0, le=0.1, allow_inf_nan=False)
     """And by what share of its own right-hand side."""
-    integer_tolerance: Real = Field(1e-5, ge=0.0, lt=0.5, allow_inf_nan=False)
+    integer_tolerance: float = Field(1e-5, ge=0.0, lt=0.5, allow_inf_nan=False)
     """How far an integer variable may be from the nearest integer, as which it counts."""
-    gap_absolute: Real = Field(1e-6, ge=0.0, allow_inf_nan=False)
+    gap_absolute: float = Field(1e-6, ge=0.0, allow_inf_nan=False)
     """By how much the objective may be worse than the best."""
-    gap_relative: Real = Field(1e-6, ge=0.0, le=1.0, allow_inf_nan=False)
+    gap_relative: float = Field(1e-6, ge=0.0, le=1.0, allow_inf_nan=False)
     """And by what share of |best|."""
-    credit_gap: Real | None = Field(None, gt=0.0, le=1e6, allow_inf_nan=False)
+    credit_gap: float | None = Field(None, gt=0.0, le=1e6, allow_inf_nan=False)
     """Share of |best| + 1 at which a feasible answer earns nothing more; null: only the best earns."""
     fences: bool = True
     """With `program`: whether it may stand in a fence where there is no section `<python>`."""

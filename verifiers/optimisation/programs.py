@@ -14,6 +14,7 @@ from assay.verifiers.extraction import Reading
 from assay.verifiers.optimisation import solver_program
 from assay.verifiers.optimisation.libraries import names_heavy
 from assay.verifiers.optimisation.watching import MOST_CALLS
+from assay.verifiers.rules.literal import finite
 from assay.verifiers.spending import Budget
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
@@ -110,8 +111,7 @@ def _is_call(row: Any) -> bool:
 
 def _call(row: Any) -> Call:
     library, said, objective = row
-    number = _number(objective)
-    return Call(library[:100], said[:100], number if number is None or math.isfinite(number) else None)
+    return Call(library[:100], said[:100], finite(objective))
 
 
 def _number(value: Any) -> float | None:

@@ -6,7 +6,6 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.schema import Limits
-from assay.verifiers.numbers import Real
 from assay.verifiers.optimisation.libraries import NEEDED
 from assay.verifiers.optimisation.objective import Gold
 from assay.verifiers.python_task import Dotted
@@ -14,7 +13,7 @@ from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import including
 from assay.verifiers.rules.rule import Profile, RuleTask
 
-Values = tuple[Real, ...] | dict[str, Real]
+Values = tuple[float, ...] | dict[str, float]
 """Of variables, by name or not."""
 
 
@@ -94,9 +93,9 @@ class SolverTask(RuleTask):
     gold_objective: Gold
     """The right objective; null: nothing is feasible, so that a program that ends well without an objective is right;
     `"unbounded"`: there is no end to it, so that none or an infinite one is right."""
-    absolute_tolerance: Real = Field(0.01, ge=0.0, le=1e9, allow_inf_nan=False)
+    absolute_tolerance: float = Field(0.01, ge=0.0, le=1e9, allow_inf_nan=False)
     """How far off the objective may be."""
-    relative_tolerance: Real = Field(0.0, ge=0.0, lt=1.0, allow_inf_nan=False)
+    relative_tolerance: float = Field(0.0, ge=0.0, lt=1.0, allow_inf_nan=False)
     """How far off it may be as a share of |gold| + 1; the wider of the two holds."""
     objective: Literal["marker", "returned"] = "marker"
     """`marker`: a line of output that starts with the marker holds it; `returned`: a function or variable of the

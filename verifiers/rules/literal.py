@@ -2,8 +2,11 @@
 
 import ast
 import json
+import math
 import re
 from typing import Any  # Any: any plain value may come out
+
+from assay.canonical import refuse_constant
 
 MOST_CHARACTERS = 20_000
 """Longer Python literals are not read: the parser takes tens of milliseconds for more."""
@@ -12,11 +15,7 @@ MOST_CHARACTERS = 20_000
 _ESCAPE = re.compile(r"\\([\n\\'\"abfnrtv0-7xNuU]?)")
 
 
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
-
-
-_JSON = json.JSONDecoder(parse_constant=_refuse)
+_JSON = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def read_literal(text: str) -> Any:
@@ -46,6 +45,17 @@ def read_python(text: str) -> Any:
         return ast.literal_eval(_ESCAPE.sub(_escaped, text.strip()))  # the same value, without a warning
     except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"not a literal: {type(error).__name__}") from error
+
+
+def finite(value: Any) -> float | None:
+    """Return a number of a plain value as a float; None for a boolean, for what is no number, and beyond all floats."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _escaped(escape: re.Match[str]) -> str:

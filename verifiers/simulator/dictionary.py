@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any  # Any: a literal's values may be anything plain
 
-from assay.verifiers.rules.literal import read_python
+from assay.verifiers.rules.literal import finite, read_python
 from assay.verifiers.simulator.interface import Parameter
 
 _ASSIGNED = re.compile(r"new_mpc_params\s*=\s*(?=\{)")
@@ -15,7 +15,6 @@ _ASSIGNMENTS = 10  # that are looked at
 _CLOSINGS = 8  # braces that may end one of them
 _CHARACTERS = 4000  # of a dictionary; eleven parameters take three hundred
 _HALF = 0.5
-_PREFIXES = ("weight_", "param_")
 _SHOWN = 40
 
 
@@ -65,7 +64,7 @@ def settle(given: Mapping[Any, Any], known: Mapping[str, Parameter]) -> Mapping[
     by_alias = {aliases[name]: value for name, value in given.items() if isinstance(name, str) and name in aliases}
     by_name = {name: value for name, value in given.items() if isinstance(name, str) and name in known}
     for name, value in {**by_alias, **by_name}.items():
-        number = _number(value)
+        number = finite(value)
         if number is None:
             return Refused(f"{name} is no finite number: {_shown(value)}")
         low, high = known[name].low, known[name].high
@@ -85,9 +84,7 @@ def _read(source: str) -> Mapping[Any, Any] | None:
 
 def _aliases(known: Mapping[str, Parameter]) -> Mapping[str, str]:
     """Return the name that each alias means."""
-    prefixed = {prefix + name: name for name in known for prefix in _PREFIXES}
-    spelled = {alias: name for name, parameter in known.items() for alias in parameter.aliases}
-    return {alias: name for alias, name in {**prefixed, **spelled}.items() if alias not in known}
+    return {alias: name for name, one in known.items() for alias in one.aliases if alias not in known}
 
 
 def _credit(name: Any, known: Mapping[str, Parameter], aliases: Mapping[str, str], empty_counts: bool) -> float:
@@ -108,13 +105,3 @@ def _shown(value: Any) -> str:
 
 def _kind(value: Any) -> str:
     return "a huge integer" if isinstance(value, int) else f"a {type(value).__name__}"
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None

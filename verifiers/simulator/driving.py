@@ -7,6 +7,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Usage
 from assay.verifiers.processes import listen
+from assay.verifiers.remembered import LastingFault
 from assay.verifiers.scoring import end_of
 from assay.verifiers.simulator import program
 from assay.verifiers.simulator.report import MOST_BYTES, Report, read_report
@@ -40,7 +41,7 @@ def drive_defaults(task: SimulatorTask, slot: Slot) -> Lap:
     lap = _drive(task, slot, None)
     if lap.report is not None:
         if lap.report.crashed:
-            raise TaskFault(f"the default parameters fail on this task: {lap.report.crashed}")
+            raise LastingFault(f"the default parameters fail on this task: {lap.report.crashed}")
         return lap
     if task.mode is Mode.RACE_CAR:
         raise TaskFault(f"limits are too small for a lap with the default parameters: it {lap.message}")
@@ -71,7 +72,7 @@ def _drive(task: SimulatorTask, slot: Slot, parameters: dict[str, float] | None)
         case "ran":
             return Lap(report, child.usage)
         case "task":
-            raise TaskFault(report.message)
+            raise LastingFault(report.message)
         case "missing":
             raise InfraFault(report.message)
         case "fault":

@@ -6,7 +6,6 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from assay.schema import Wire
-from assay.verifiers.numbers import Real
 from assay.verifiers.refusals import misplaced
 
 
@@ -37,7 +36,7 @@ class Goal(Wire):
 
     measure: Measure
     """The quantity that is compared."""
-    target: Real | None = Field(None, allow_inf_nan=False)
+    target: float | None = Field(None, allow_inf_nan=False)
     """What it should be, in the measure's unit: required for `speed` and `wall_distance`, 0 for `centerline`."""
     side: Literal["nearest", "left", "right"] | None = None
     """For `wall_distance`: which edge; default: the nearer one."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any  # Any: a literal's values may be anything plain
 
 from assay.verifiers.rules.rule import Scored, Term
-from assay.verifiers.simulator.dictionary import find_dictionary, name_share
+from assay.verifiers.simulator.dictionary import name_share
 from assay.verifiers.simulator.interface import Parameter
 from assay.verifiers.simulator.task import MOST_RMSE, SimulatorTask
 
@@ -40,11 +40,6 @@ def score_decision(task: SimulatorTask, text: str) -> Scored:
     message = "there is no decision" if match is None else f"it is not {match.group(1)}"
     terms = {"decision": float(right), "format": _tag_share(text, _DECISION_TAGS)}
     return Scored(terms, answered=match is not None, message=message)
-
-
-def read_parameters(text: str) -> Given:
-    """Return the dictionary of a completion, or None."""
-    return find_dictionary(text)
 
 
 def score_control(

@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.canonical import content_hash, dump_line
 from assay.schema import Limits
-from assay.verifiers.numbers import Real, Whole
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Profile, RuleTask
@@ -22,9 +21,9 @@ EXTRA = ("scipy", "osqp")
 
 _CODE = "ForzaETH/LLMxRobot@4d896e7 train/rl_mpc_train.py, rl_decision_train.py; arXiv 2505.03238 eq. 3"
 _AS_RELEASED = {"failure": "rmse", "partial_names": "any"}
-Coordinate = Annotated[float, Field(strict=True, ge=-1000.0, le=1000.0, allow_inf_nan=False)]
-HalfWidth = Annotated[float, Field(strict=True, ge=0.3, le=5.0, allow_inf_nan=False)]
-Rmse = Annotated[float, Field(strict=True, ge=0.0, le=MOST_RMSE, allow_inf_nan=False)]
+Coordinate = Annotated[float, Field(ge=-1000.0, le=1000.0, allow_inf_nan=False)]
+HalfWidth = Annotated[float, Field(ge=0.3, le=5.0, allow_inf_nan=False)]
+Rmse = Annotated[float, Field(ge=0.0, le=MOST_RMSE, allow_inf_nan=False)]
 
 
 class Mode(StrEnum):
@@ -121,15 +120,15 @@ class SimulatorTask(RuleTask):
     all in metres; the last row meets the first."""
     goal: Goal | None = None
     """For the race car: what the error is taken in; required."""
-    seed: Whole = Field(0, ge=0, le=2**32 - 1)
+    seed: int = Field(0, ge=0, le=2**32 - 1)
     """Decides start, noise and disturbances."""
-    budget_s: Real = Field(45.0, ge=5.0, le=120.0)
+    budget_s: float = Field(45.0, ge=5.0, le=120.0)
     """For the race car: simulated seconds in which it must have come around."""
-    noise: Real = Field(1.0, ge=0.0, le=5.0)
+    noise: float = Field(1.0, ge=0.0, le=5.0)
     """For the race car: factor of what its sensors add and of what disturbs it."""
     fields: dict[str, Any] = Field(default_factory=dict, max_length=100)
     """For another simulator: whatever it asks for, passed on as it is."""
-    baseline_rmse: Real | None = Field(None, gt=0.0, le=MOST_RMSE, allow_inf_nan=False)
+    baseline_rmse: float | None = Field(None, gt=0.0, le=MOST_RMSE, allow_inf_nan=False)
     """Error of the default parameters, where it was measured elsewhere."""
     simulated_rmse: Rmse | None = None
     """Error of the completion's parameters, measured elsewhere; `failure_rmse` or more: a failed run; null: the
@@ -138,7 +137,7 @@ class SimulatorTask(RuleTask):
         None, min_length=1, max_length=100
     )
     """Names of the controller's parameters, where the errors were measured elsewhere; default: the race car's."""
-    failure_rmse: Real = Field(69.0, gt=0.0, le=MOST_RMSE, allow_inf_nan=False)
+    failure_rmse: float = Field(69.0, gt=0.0, le=MOST_RMSE, allow_inf_nan=False)
     """The error that stands for a failed run."""
     failure: Literal["lowest", "rmse"] = "lowest"
     """What a failed run is worth: `lowest`: -4; `rmse`: what `failure_rmse` is."""

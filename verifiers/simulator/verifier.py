@@ -8,10 +8,10 @@ from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Usage, Verdict
-from assay.verifiers.remembered import Remembered
+from assay.verifiers.remembered import Settled
 from assay.verifiers.rules.rule import Term, conclude
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, add_usage
-from assay.verifiers.simulator.dictionary import Refused, settle
+from assay.verifiers.simulator.dictionary import Refused, find_dictionary, settle
 from assay.verifiers.simulator.driving import Lap, drive, drive_defaults
 from assay.verifiers.simulator.interface import Parameter
 from assay.verifiers.simulator.parameters import RACE_CAR_PARAMETERS
@@ -20,7 +20,6 @@ from assay.verifiers.simulator.reward import (
     CONTROL_TERMS,
     DECISION_TERMS,
     Given,
-    read_parameters,
     score_control,
     score_decision,
 )
@@ -48,7 +47,7 @@ class SimulatorVerifier:
     task_model = SimulatorTask
 
     def __init__(self) -> None:
-        self._baselines = Remembered[Report | str](_REMEMBERED)  # a text: what is wrong with the task
+        self._baselines = Settled[Report](_REMEMBERED)
 
     def terms(self, task: SimulatorTask) -> Sequence[Term]:
         """Return the terms of its kind."""
@@ -63,33 +62,29 @@ class SimulatorVerifier:
                 return _judge_measured(task, completion)
             case Mode.RACE_CAR | Mode.PLUG_IN:
                 baseline, usage = self._baseline(task, slot)
-                given = read_parameters(completion)
+                given = find_dictionary(completion)
                 driven = _driven(task, slot, given, baseline)
                 driven = replace(driven, usage=add_usage(usage, driven.usage))
                 return _judge_driven(task, completion, given, baseline, driven)
 
     def _baseline(self, task: SimulatorTask, slot: Slot) -> tuple[Report, Usage]:
         """Return how the default parameters drive, and what it took now to know it. Raises as `drive_defaults`."""
-        key = task.baseline_key()
-        known = self._baselines.get(key)
         usage = Usage()
-        if known is None:
-            try:
-                lap = drive_defaults(task, slot)
-            except TaskFault as error:
-                self._baselines.put(key, str(error))
-                raise
+
+        def find() -> Report:
+            nonlocal usage
+            lap = drive_defaults(task, slot)
             assert lap.report is not None
-            known, usage = lap.report, lap.usage
-            self._baselines.put(key, known)
-        if isinstance(known, str):
-            raise TaskFault(known)
+            usage = lap.usage
+            return lap.report
+
+        known = self._baselines.find(task.baseline_key(), find)
         return known, usage
 
 
 def _judge_measured(task: SimulatorTask, completion: str) -> Verdict:
     """Judge by errors that the task gives. Raises TaskFault where one is missing."""
-    given = read_parameters(completion)
+    given = find_dictionary(completion)
     assert task.baseline_rmse is not None  # the task model sees to it
     if task.simulated_rmse is None and given is not None:
         raise TaskFault("simulated_rmse is null: drive these parameters, and give their error")

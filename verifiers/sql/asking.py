@@ -49,6 +49,8 @@ class Ran:
     table: Table | None = None
     image: bytes | None = None
     size_bytes: int = 0
+    lasts: bool = False
+    """Whether the engine says of the query why there is neither, and would every time."""
     usage: Usage = field(default_factory=Usage)
 
 
@@ -74,12 +76,14 @@ def ask(slot: Slot, asked: Asked) -> Ran:
     if child.cut_by is not None or child.exit.code != 0:
         outcome, message = end_of(child.exit, child.cut_by, launch.limits)
         return Ran(outcome, message, usage=child.usage)
-    return replace(_read(said, asked.question), size_bytes=len(said), usage=child.usage)
+    return replace(_read(said, asked), size_bytes=len(said), usage=child.usage)
 
 
-def _read(said: bytes, question: Question) -> Ran:
+def _read(said: bytes, asked: Asked) -> Ran:
     try:
-        kind, content = unpack_answer(said, question.caps)
+        kind, content = unpack_answer(said, asked.question)
+        if kind == MISSING and asked.role is Role.CANDIDATE:
+            raise BadAnswer("no engine, which the gold query had")  # or it could earn a null reward
     except BadAnswer as error:
         return Ran(Outcome.RUNTIME_ERROR, f"the process did not answer in the agreed way: {error}")
     if kind == MISSING:
@@ -89,7 +93,7 @@ def _read(said: bytes, question: Question) -> Ran:
     if kind == BUILT:
         return Ran(Outcome.PASSED, image=content)
     outcomes = {REFUSED: Outcome.VIOLATION, LARGE: Outcome.OUTPUT_EXCEEDED, MEMORY: Outcome.MEMORY_EXCEEDED}
-    return Ran(outcomes.get(kind, Outcome.RUNTIME_ERROR), content)
+    return Ran(outcomes.get(kind, Outcome.RUNTIME_ERROR), content, lasts=kind != MEMORY)
 
 
 def _launch(asked: Asked) -> Launch:

@@ -3,13 +3,12 @@
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Role, Slot
-from assay.verifiers.remembered import Remembered
+from assay.verifiers.remembered import LastingFault, Settled
 from assay.verifiers.sql.asking import Asked, Ran, ask
 from assay.verifiers.sql.images import MOST_BYTES, Images, read_named, without_wal
 from assay.verifiers.sql.lexing import without_distinct
@@ -22,33 +21,19 @@ _MOST_BUILT_BYTES = 64 << 20
 """Of a database made from a schema."""
 
 
-@dataclass(frozen=True)
-class Gold:
-    """The right result of a task, or why there is none."""
-
-    table: Table | None
-    fault: str = ""
-    size_bytes: int = 0
-
-
 class Golds:
     """Knows the databases and the right results of tasks. Thread-safe."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._images = Images(MOST_BYTES)
-        self._known = Remembered[Gold](_MOST_GOLDS, _MOST_GOLD_BYTES)
+        self._known = Settled[Ran](_MOST_GOLDS, _MOST_GOLD_BYTES, lambda ran: ran.size_bytes)
 
     def find(self, task: SqlTask, slot: Slot) -> Table:
         """Return the right result. Raises TaskFault if there is none, InfraFault, Inconclusive."""
-        key = task.content_hash()
-        gold = self._known.get(key)
-        if gold is None:
-            gold = self._learn(task, slot)
-            self._known.put(key, gold, gold.size_bytes)
-        if gold.table is None:
-            raise TaskFault(gold.fault)
-        return gold.table
+        table = self._known.find(task.content_hash(), lambda: self._learn(task, slot)).table
+        assert table is not None  # else it was a fault
+        return table
 
     @contextmanager
     def image(self, task: SqlTask, slot: Slot) -> Iterator[int]:
@@ -64,17 +49,20 @@ class Golds:
         with self.image(task, slot) as fd:
             return ask(slot, Asked(task.dialect, role, question, task.limits, fd))
 
-    def _learn(self, task: SqlTask, slot: Slot) -> Gold:
+    def _learn(self, task: SqlTask, slot: Slot) -> Ran:
+        """Run the gold query. Raises LastingFault for what the query itself explains, TaskFault for other failures."""
         ran = self.run(task, task.gold_sql, Role.ORACLE, slot)
         if ran.table is None:
-            return Gold(None, f"the gold query gives no result: {ran.outcome}: {ran.message}")
+            fault = LastingFault if ran.lasts else TaskFault
+            raise fault(f"the gold query gives no result: {ran.outcome}: {ran.message}")
         if not ran.table.rows and task.empty_gold is EmptyGold.TASK_ERROR:
-            return Gold(None, "the gold query gives no rows (empty_gold)")
+            raise LastingFault("the gold query gives no rows (empty_gold)")
         try:
             task.rules_for(ran.table)
         except KeyError as error:
-            return Gold(None, f"order_keys: {error.args[0]!r} is not exactly one column of the gold's result")
-        return Gold(ran.table, size_bytes=ran.size_bytes)
+            key = error.args[0]
+            raise LastingFault(f"order_keys: {key!r} is not exactly one column of the gold's result") from error
+        return ran
 
     def _make(self, task: SqlTask, slot: Slot) -> bytes:
         """Return the bytes of the task's database."""

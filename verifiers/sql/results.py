@@ -89,20 +89,23 @@ def room_for(caps: Caps) -> int:
     return caps.size_bytes + _MORE
 
 
-def unpack_answer(said: bytes, caps: Caps) -> tuple[str, Any]:
-    """Return the kind of an answer and its content: a Table, bytes or a message. Raises BadAnswer."""
+def unpack_answer(said: bytes, question: Question) -> tuple[str, Any]:
+    """Return the kind of an answer and its content: a Table, bytes or a message.
+
+    Raises BadAnswer, for an image in answer to a query too, and for rows in answer to none.
+    """
     try:
         kind, *content = msgpack.unpackb(said, ext_hook=_unpack, unicode_errors="surrogateescape", strict_map_key=False)
     except (ValueError, TypeError, RecursionError) as error:
         raise BadAnswer("unreadable") from error
     match kind, content:
-        case "rows", [str(engine), list(columns), list(rows)]:
-            return ROWS, _table(engine, columns, rows, caps)
-        case "built", [bytes(image)]:
+        case "rows", [str(engine), list(columns), list(rows)] if question.sql is not None:
+            return ROWS, _table(engine, columns, rows, question.caps)
+        case "built", [bytes(image)] if question.sql is None:
             return BUILT, image
         case (("error" | "refused" | "large" | "memory" | "missing"), [str(message)]):
             return kind, message[:MOST_CHARACTERS].encode("utf-8", "replace").decode()
-    raise BadAnswer("unknown kind")
+    raise BadAnswer("of an unknown kind, or to another question")
 
 
 def _table(engine: str, columns: list[Any], rows: list[Any], caps: Caps) -> Table:

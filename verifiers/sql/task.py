@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self  # Any: documents bef
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.canonical import content_hash
-from assay.verifiers.numbers import Whole
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Profile, RuleTask
@@ -23,7 +22,7 @@ from assay.verifiers.sql.results import Caps, Table
 Value = None | bool | int | float | str
 """A cell of a row that a task gives."""
 ColumnName = Annotated[str, Field(min_length=1, max_length=1000)]
-ColumnPlace = Annotated[Whole, Field(ge=1, le=10_000)]
+ColumnPlace = Annotated[int, Field(ge=1, le=10_000)]
 Tolerance = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 _ARCTIC = "Yao et al. 2025, arXiv:2505.20315 (1 / 0.1 / 0); snowflakedb/ArcticTraining@b28638e (set comparison)"

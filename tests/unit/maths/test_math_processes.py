@@ -112,7 +112,7 @@ def test_a_gold_that_exhausts_them_alone_is_the_tasks_fault() -> None:
             verifier.judge(task, r"\boxed{2\sqrt2}", slot)
         assert verifier.judge(task, r"\boxed{\sqrt8}", slot).reward == 1.0
         assert verifier.judge(task, r"\boxed{3}", slot).reward == 0.0
-    assert len(slot.launches) == 2  # it is remembered
+    assert len(slot.launches) == 4  # it is not remembered: it may have been the machine
 
 
 def test_a_busy_machine_is_nobodys_fault() -> None:

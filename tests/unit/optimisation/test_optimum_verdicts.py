@@ -129,11 +129,11 @@ def test_whose_fault_it_is_when_a_model_is_not_solved(slot: FakeSlot, fault: typ
 
 
 def test_models_are_solved_once_and_faults_remembered() -> None:
-    """But for a process that died of itself, which may have been the machine."""
+    """But for a process that died or reached a limit, which may have been the machine."""
     verifier = REGISTRY.get("optimum")
-    good, bad, died = (
+    good, bad, died, slow = (
         REGISTRY.parse_task({"id": "t", "verifier": "optimum", "model": MODEL, "gap_absolute": gap})
-        for gap in (0.1, 0.2, 0.3)
+        for gap in (0.1, 0.2, 0.3, 0.4)
     )
 
     assert verifier.judge(good, BEST, solving()).reward == 1.0
@@ -144,6 +144,9 @@ def test_models_are_solved_once_and_faults_remembered() -> None:
     with pytest.raises(TaskFault, match="SIGSEGV"):
         verifier.judge(died, BEST, saying(None, exit_=Exit(None, 11)))
     assert verifier.judge(died, BEST, solving()).reward == 1.0
+    with pytest.raises(TaskFault, match="longer than"):
+        verifier.judge(slow, BEST, saying(None, Outcome.TIMEOUT, Exit(None, 9)))
+    assert verifier.judge(slow, BEST, solving()).reward == 1.0
 
 
 @pytest.mark.parametrize(

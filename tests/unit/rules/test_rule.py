@@ -12,7 +12,7 @@ from assay.schema import Verdict
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.rules.blocks import first_block, last_block
 from assay.verifiers.rules.layouts import think_answer
-from assay.verifiers.rules.literal import read_literal
+from assay.verifiers.rules.literal import finite, read_literal
 
 RIGHT = "<think>t</think><answer>cat</answer>"
 
@@ -145,6 +145,15 @@ def test_what_is_no_literal_is_refused(text: str) -> None:
     """Calls, broken, deep and long texts are no values."""
     with pytest.raises(ValueError):  # noqa: PT011 - the caller needs no more than the type
         read_literal(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [(3, 3.0), (-2.5, -2.5), (True, None), ("1", None), (1j, None), (None, None), (10**400, None), (1e999, None)],
+)
+def test_a_finite_number_is_one_that_a_float_holds(value: object, number: float | None) -> None:
+    """Booleans and texts are none."""
+    assert finite(value) == number
 
 
 MILLION = 10**6

@@ -144,6 +144,15 @@ def test_defaults_that_fail_are_the_tasks_fault_and_remembered() -> None:
     assert len(slot.launches) == 1
 
 
+def test_limits_that_the_defaults_exhaust_are_not_remembered() -> None:
+    """It may have been the machine."""
+    verifier, slot = SimulatorVerifier(), telling(Outcome.TIMEOUT, ran(0.8), ran(0.2))
+
+    with pytest.raises(TaskFault, match="too small"):
+        verifier.judge(parse(**CENTRE), FAST, slot)
+    assert verifier.judge(parse(**CENTRE), FAST, slot).reward == pytest.approx(3.75)
+
+
 def test_faults_of_ours_are_not_remembered() -> None:
     """The next attempt may go well."""
     verifier, slot = SimulatorVerifier(), telling(b"", ran(0.8), ran(0.2))

@@ -93,6 +93,7 @@ def test_the_empty_name_is_part_of_every_name() -> None:
 def test_another_controller_has_other_names() -> None:
     """The race car's are the default."""
     assert terms(answer({"kp": 1, "qv": 1}), known_parameters=["kp", "kd"])["names"] == 0.5
+    assert terms(answer({"kp": 1, "weight_kp": 1}), known_parameters=["kp"])["names"] == 0.5
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from assay.errors import InfraFault, InvalidRequest, TaskFault
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.sql.images import Images, read_named, without_wal
-from assay.verifiers.sql.results import BadAnswer, Caps, Table, unpack_answer
+from assay.verifiers.sql.results import BadAnswer, Caps, Question, Table, unpack_answer
 
 REGISTRY = default_registry()
 DIGEST = "0" * 64
@@ -157,10 +157,11 @@ def test_a_database_in_wal_mode_can_be_opened_in_memory(tmp_path: Path) -> None:
         msgpack.packb(["rows", ["a"], [[1]]]),
         msgpack.packb(["rows", 3, ["a"], [[1]]]),
         msgpack.packb(["passed", "yes"]),
+        msgpack.packb(["built", b"image"]),
         b"\x91" * 4000,
     ],
 )
 def test_answers_that_are_none_are_told_apart(said: bytes) -> None:
     """Whatever a process sends."""
     with pytest.raises(BadAnswer):
-        unpack_answer(said, Caps(3, 1_000_000))
+        unpack_answer(said, Question("SELECT 1", "", (), Caps(3, 1_000_000), 64))
