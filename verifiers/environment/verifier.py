@@ -18,9 +18,8 @@ from assay.verifiers.environment.turns import Standing
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.killed import OWN_DOING, settle
 from assay.verifiers.program.asking import ask
-from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
 from assay.verifiers.requirements import missing_modules, versions_in
-from assay.verifiers.rules.rule import Scored, Term, conclude
+from assay.verifiers.rules.rule import UNDECIDED, Scored, Term, conclude, lowest_terms
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, Trace
 from assay.verifiers.spending import share_of
 from assay.verifiers.split.assembly import Sources
