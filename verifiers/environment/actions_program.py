@@ -12,7 +12,8 @@ from assay.verifiers.environment.record import Record, Script, pack_record, pack
 from assay.verifiers.environment.stage import Failed, Over, Stage, judge, play, set_up
 from assay.verifiers.environment.task import IllegalRule
 from assay.verifiers.program.telling import ANSWER, BROKEN, FAILED, READY, tell
-from assay.verifiers.program.verify_program import keep_output, make_repeatable
+from assay.verifiers.program.verify_program import keep_output
+from assay.verifiers.repeatable import make_repeatable
 from assay.verifiers.requirements import missing_modules
 from assay.verifiers.split.plan import Broken
 
@@ -42,7 +43,7 @@ def pack_actions(script: Script, actions: list[Any]) -> bytes:
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Play the episode, judge it, and tell on `fds[0]` what became of it."""
     script, actions = msgpack.unpackb(payload, unicode_errors="surrogatepass")
-    make_repeatable()
+    make_repeatable(0, "verifier")
     printed = keep_output()
     with socket.socket(fileno=fds[0]) as channel:
         try:
