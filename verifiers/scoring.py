@@ -1,7 +1,7 @@
 """From the marks of single tests to a verdict: pure decisions, no I/O."""
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assay.outcomes import Outcome
@@ -42,6 +42,18 @@ class Trace:
     exit_code: int | None = None
     usage: Usage = field(default_factory=Usage)
     flags: tuple[str, ...] = ()
+
+    def over(self, verdict: Verdict, messages: Iterable[str] = ()) -> Verdict:
+        """Return a verdict with what was left, flagged `missing_module` if one of the messages tells of one."""
+        missing = ("missing_module",) if any(one.startswith("ModuleNotFoundError") for one in messages) else ()
+        left = {
+            "stdout": clip(self.stdout),
+            "stderr": clip(self.stderr),
+            "exit_code": self.exit_code,
+            "usage": self.usage,
+            "flags": (*verdict.flags, *self.flags, *missing),
+        }
+        return verdict.model_copy(update=left)
 
 
 def passed(name: str | None = None) -> Mark:
@@ -140,12 +152,7 @@ def add_usage(first: Usage, second: Usage) -> Usage:
 
 
 def _verdict(outcome: Outcome, reward: float, message: str, marks: Sequence[Mark], trace: Trace) -> Verdict:
-    flags = list(trace.flags)
-    if message.startswith("ModuleNotFoundError") or any(
-        mark.message.startswith("ModuleNotFoundError") for mark in marks
-    ):
-        flags.append("missing_module")
-    return Verdict(
+    verdict = Verdict(
         outcome=outcome,
         reward=reward,
         tests=tuple(
@@ -153,9 +160,5 @@ def _verdict(outcome: Outcome, reward: float, message: str, marks: Sequence[Mark
             for mark in marks
         ),
         message=message[:MESSAGE_CHARACTERS],
-        stdout=clip(trace.stdout),
-        stderr=clip(trace.stderr),
-        exit_code=trace.exit_code,
-        usage=trace.usage,
-        flags=tuple(flags),
     )
+    return trace.over(verdict, (message, *(mark.message for mark in marks)))

@@ -6,7 +6,7 @@ import pytest
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Exit
-from assay.schema import Limits, Scoring
+from assay.schema import Limits, Scoring, Verdict
 from assay.verifiers.scoring import Mark, Policy, Trace, clip, conclude, end_of, passed, refuse
 
 _GOOD = passed()
@@ -117,3 +117,13 @@ def test_captured_output_keeps_head_and_tail() -> None:
 def test_captured_output_may_be_any_bytes() -> None:
     """Invalid UTF-8 is replaced, not raised."""
     assert clip(b"\xff\0") == "\ufffd\0"
+
+
+def test_what_a_run_left_is_added_to_a_verdict() -> None:
+    """Its flags too: those that are there stay, and a missing module is told."""
+    verdict = Verdict(outcome=Outcome.FAILED, reward=0.0, flags=("first",))
+
+    left = Trace(b"out", b"err", 1, flags=("second",)).over(verdict, ("x", "ModuleNotFoundError: No module named 'y'"))
+
+    assert left.flags == ("first", "second", "missing_module")
+    assert (left.stdout, left.stderr, left.exit_code) == ("out", "err", 1)

@@ -10,8 +10,10 @@ import msgpack
 
 from assay.verifiers.environment.record import Record, Script, pack_record, pack_script, unpack_script
 from assay.verifiers.environment.stage import Failed, Over, Stage, judge, play, set_up
+from assay.verifiers.environment.task import IllegalRule
 from assay.verifiers.program.telling import ANSWER, BROKEN, FAILED, READY, tell
-from assay.verifiers.program.verify_program import keep_output, make_repeatable
+from assay.verifiers.program.verify_program import keep_output
+from assay.verifiers.repeatable import make_repeatable
 from assay.verifiers.requirements import missing_modules
 from assay.verifiers.split.plan import Broken
 
@@ -24,9 +26,10 @@ def warm() -> None:
     os.environ.update(_QUIET)
     if missing_modules(["gymnasium"]):
         return
+    modules = [*_USUAL[:2], *(() if missing_modules(_USUAL[2:]) else _USUAL[2:])]
     lake = Script(
-        "FrozenLake-v1", {}, 0, None, [*_USUAL[:2], *(() if missing_modules(_USUAL[2:]) else _USUAL[2:])], 9, "fail",
-        None, {}, None, 1.0, False, 60.0, False,
+        env="FrozenLake-v1", kwargs={}, seed=0, options=None, modules=modules, max_steps=9, illegal=IllegalRule.FAIL,
+        noop=None, names={}, source=None, success_return=1.0, progress=False, wall_s=60.0, with_info=False,
     )  # fmt: skip
     stage = set_up(lake)
     judge(stage, play(stage, lambda *_: 1))
@@ -40,7 +43,7 @@ def pack_actions(script: Script, actions: list[Any]) -> bytes:
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Play the episode, judge it, and tell on `fds[0]` what became of it."""
     script, actions = msgpack.unpackb(payload, unicode_errors="surrogatepass")
-    make_repeatable()
+    make_repeatable(0, "verifier")
     printed = keep_output()
     with socket.socket(fileno=fds[0]) as channel:
         try:

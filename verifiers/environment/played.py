@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.outcomes import Outcome
 from assay.verifiers.environment.record import BadRecord, Record, unpack_record, was_spared
-from assay.verifiers.environment.task import EnvironmentTask
+from assay.verifiers.environment.task import EnvironmentTask, IllegalRule
 from assay.verifiers.environment.turns import Standing
 from assay.verifiers.rules.rule import Scored
 from assay.verifiers.scoring import Mark, Trace
@@ -78,7 +78,7 @@ def score_record(task: EnvironmentTask, record: Record) -> Scored:
     )
 
 
-def _return_term(record: Record, bounds: tuple[float, float], illegal: str) -> float:
+def _return_term(record: Record, bounds: tuple[float, float], illegal: IllegalRule) -> float:
     low, high = bounds
     if was_spared(record, illegal):
         low = max(low, 0.0)

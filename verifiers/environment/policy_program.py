@@ -8,6 +8,7 @@ second one, its verification. Their marks say `passed` when they were carried ou
 import copy
 import socket
 import traceback
+import zlib
 from typing import Any  # Any: observations and actions are of every shape
 
 from assay.outcomes import Outcome
@@ -17,10 +18,10 @@ from assay.verifiers.environment.stage import Choose, Failed, Stage, judge, play
 from assay.verifiers.environment.turns import Turns
 from assay.verifiers.environment.values import NotPlain, plain_action
 from assay.verifiers.program.verify_program import keep_output
+from assay.verifiers.repeatable import make_repeatable
 from assay.verifiers.split import oracle
 from assay.verifiers.split.loading import describe
 from assay.verifiers.split.plan import Broken, unpack_plan
-from assay.verifiers.split.preparation import make_repeatable
 from assay.verifiers.split.remote import Candidate
 from assay.verifiers.split.report import Collected, Done, Fault, Finished, Prepared, TaskBroken
 from assay.verifiers.split.subject import Subject, outcome_of
@@ -53,7 +54,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     report, link, passing = (socket.socket(fileno=fd) for fd in channels)
     plan = unpack_plan(payload)
     supervisor = Supervisor(report, plan.wall_s)
-    make_repeatable(payload)
+    make_repeatable(zlib.crc32(payload), "tests")
     keep_output()
     with report, link, passing:
         try:

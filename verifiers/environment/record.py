@@ -25,7 +25,7 @@ class Script:
     options: dict[str, Any] | None
     modules: list[str]
     max_steps: int
-    illegal: str
+    illegal: IllegalRule
     noop: Any
     names: dict[str, Any]
     source: str | None
@@ -59,14 +59,14 @@ class Record:
     """What the task's `verify` had to say."""
 
 
-def was_spared(record: Record, illegal: str) -> bool:
+def was_spared(record: Record, illegal: IllegalRule) -> bool:
     """Whether rewards are missing from the return because the player did not play: `illegal` is the task's rule.
 
     It left off, an illegal action ended the episode, or illegal ones were ignored. Where rewards are negative, nothing
     beats doing nothing; so a return is then no achievement by what it was spared.
     """
     is_ended = record.terminated or record.truncated
-    return record.is_lost or not is_ended or (illegal == IllegalRule.IGNORE and record.illegal > 0)
+    return record.is_lost or not is_ended or (illegal is IllegalRule.IGNORE and record.illegal > 0)
 
 
 def script_of(task: EnvironmentTask, wall_s: float) -> Script:
@@ -78,7 +78,7 @@ def script_of(task: EnvironmentTask, wall_s: float) -> Script:
         options=task.options,
         modules=[name for name in task.requires if name != LIBRARY],
         max_steps=task.max_steps,
-        illegal=str(task.illegal),
+        illegal=task.illegal,
         noop=task.noop_action,
         names=task.action_names,
         source=task.source,
@@ -96,7 +96,8 @@ def pack_script(script: Script) -> str:
 
 def unpack_script(text: str) -> Script:
     """Return what `pack_script` was given."""
-    return Script(**json.loads(text))
+    document = json.loads(text)
+    return Script(**{**document, "illegal": IllegalRule(document["illegal"])})
 
 
 def pack_record(record: Record) -> str:

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any  # Any: spaces, observations and actions are of every shape
 
 from assay.verifiers.environment.record import Record, Script, was_spared
+from assay.verifiers.environment.task import IllegalRule
 from assay.verifiers.environment.turns import NoTurns, Turns
 from assay.verifiers.environment.values import NotPlain, informed, observed, size_of
 from assay.verifiers.program.returned import WHOLE, Unusable, number, read_returned
@@ -90,7 +91,7 @@ def _check_actions(stage: Stage) -> None:
     from assay.verifiers.environment.actions import Illegal, as_action
 
     named = {f"action_names: {name[:80]!r}": action for name, action in stage.script.names.items()}
-    if stage.script.illegal == "noop":
+    if stage.script.illegal is IllegalRule.NOOP:
         named["noop_action"] = stage.script.noop
     for where, action in named.items():
         try:
@@ -117,9 +118,9 @@ def play(stage: Stage, choose: Choose) -> Record:
         except Illegal as error:
             record.illegal += 1
             record.note = record.note or f"action {record.steps}: {error}"
-            if script.illegal == "fail":
+            if script.illegal is IllegalRule.FAIL:
                 record.is_lost = True
-            if script.illegal != "noop":
+            if script.illegal is not IllegalRule.NOOP:
                 continue
             action = _noop(stage, script.noop)
         _step(stage, record, action)
@@ -147,9 +148,9 @@ def judge(stage: Stage, record: Record) -> None:
         can_count = goal > 0 or not was_spared(record, stage.script.illegal)
         record.verified = float(can_count and record.total >= goal)
         return
-    record.verified, record.said = _share("verify", stage, final)
+    record.verified, record.said = _share(stage, "verify", stage.verify, final)
     if stage.progress is not None:
-        record.progress, _ = _share("progress", stage, final)
+        record.progress, _ = _share(stage, "progress", stage.progress, final)
 
 
 def _named(script: Script, chosen: Any) -> Any:
@@ -185,10 +186,8 @@ def _step(stage: Stage, record: Record, action: Any) -> None:
         raise Failed("the observations take too much memory: lower max_steps")
 
 
-def _share(name: str, stage: Stage, final: dict[str, Any]) -> tuple[float, str]:
-    """Return what a function of the task's says, from 0 to 1, and its message."""
-    function = stage.verify if name == "verify" else stage.progress
-    assert function is not None
+def _share(stage: Stage, name: str, function: Callable[..., Any], final: dict[str, Any]) -> tuple[float, str]:
+    """Return what a function of the task's, of this name, says, from 0 to 1, and its message."""
     try:
         with stage.turns.stage(), _alarm(stage.script.wall_s):
             found = read_returned(function(stage.trajectory, final))

@@ -9,6 +9,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Verdict
 from assay.verifiers.environment import turns
+from assay.verifiers.environment.actions_program import pack_actions
 from assay.verifiers.environment.answers import NoActions, read_actions
 from assay.verifiers.environment.played import SLOW_S, Played, read_marks, read_report, score_record
 from assay.verifiers.environment.record import pack_script, script_of
@@ -17,10 +18,9 @@ from assay.verifiers.environment.turns import Standing
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.killed import OWN_DOING, settle
 from assay.verifiers.program.asking import ask
-from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
 from assay.verifiers.requirements import missing_modules, versions_in
-from assay.verifiers.rules.rule import Scored, Term, conclude
-from assay.verifiers.scoring import MESSAGE_CHARACTERS, Trace, clip
+from assay.verifiers.rules.rule import UNDECIDED, Scored, Term, conclude, lowest_terms
+from assay.verifiers.scoring import MESSAGE_CHARACTERS, Trace
 from assay.verifiers.spending import share_of
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.cast import Casting
@@ -68,15 +68,10 @@ class EnvironmentVerifier:
         played = play(task, completion, slot)
         if played.failure and not task.blames(completion):
             raise TaskFault(f"the episode could not be judged: {played.failure}")
-        verdict = conclude(task, self.terms(task), self._scored(task, played))
-        left = {
-            "stdout": clip(played.trace.stdout),
-            "stderr": clip(played.trace.stderr),
-            "usage": played.trace.usage,
-            "versions": versions_in(slot, task.requires),
-        }
+        verdict = played.trace.over(conclude(task, self.terms(task), self._scored(task, played)))
+        left: dict[str, object] = {"versions": versions_in(slot, task.requires)}
         if played.end is not None:
-            left = {**left, "outcome": played.end[0], "message": played.end[1][:MESSAGE_CHARACTERS]}
+            left |= {"outcome": played.end[0], "message": played.end[1][:MESSAGE_CHARACTERS]}
         return verdict.model_copy(update=left)
 
     def _scored(self, task: EnvironmentTask, played: Played) -> Scored:
@@ -91,9 +86,6 @@ def _play_actions(task: EnvironmentTask, completion: str, slot: Slot) -> Played:
         actions = read_actions(completion, task.answer_tag)
     except NoActions as error:
         return Played(end=(Outcome.NO_ANSWER, str(error)))
-    # Here, not at the top: the program's module is the jail's.
-    from assay.verifiers.environment.actions_program import pack_actions
-
     limits = share_of(task.limits, _PARTS)
     payload = pack_actions(script_of(task, limits.wall_s), actions[: task.max_steps + 1])
     reply = ask(slot, Launch(Role.ORACLE, _ACTIONS, payload, limits, FLAVOUR, network=False), _judged_by(task))

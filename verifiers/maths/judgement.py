@@ -17,9 +17,7 @@ from assay.verifiers.maths.task import MathTask
 from assay.verifiers.maths.tokens import Unreadable
 from assay.verifiers.maths.transform import without_marks
 from assay.verifiers.maths.units import unit_names
-
-UNDECIDED = "undecided"
-"""The flag of an answer that was too expensive to compare."""
+from assay.verifiers.rules.rule import UNDECIDED
 
 _MOST_WORDS = 3  # of a gold that is not marked as text
 _MOST_FOREIGN = 1000

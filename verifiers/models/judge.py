@@ -13,10 +13,9 @@ from assay.verifiers.interface import Prepared, decided
 from assay.verifiers.models import blaming, judge_prompts
 from assay.verifiers.models.blaming import OnUnreadable
 from assay.verifiers.models.interface import EndpointName, Line, NoModels, Request
-from assay.verifiers.program.verifier import UNDECIDED, lowest_terms
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.answers.extraction import Source, read
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term, conclude
+from assay.verifiers.rules.rule import UNDECIDED, Profile, RuleTask, Scored, Term, conclude, lowest_terms
 
 FLAG = "judge"
 """Carried by every result whose verdict is a model's opinion."""
@@ -113,11 +112,8 @@ class JudgeTask(RuleTask):
 
     def blames(self, completion: str) -> bool:
         """Whether a judge that is upset by this completion, and by no other text, is the completion's own loss."""
-        if completion == self.gold:
-            return False
-        if self.on_unreadable is None:
-            return self.gold is not None
-        return self.on_unreadable is OnUnreadable.LOWEST
+        told = None if self.on_unreadable is None else self.on_unreadable is OnUnreadable.LOWEST
+        return self.holds_liable(completion, told)
 
     def blames_failures(self, completion: str) -> bool:
         """Whether a completion pays at which the endpoint fails, and at no other."""

@@ -215,7 +215,7 @@ async def _has_left(reader: asyncio.StreamReader, within_s: float | None) -> boo
 async def _send(rule: Rule, body: bytes, writer: asyncio.StreamWriter) -> bool:
     """Send an answer as the rule says; say whether the connection goes on."""
     match rule.fault:
-        case None | "stall":
+        case None:
             writer.write(write_head(rule.status, rule.headers, len(body)) + body)
             await writer.drain()
             return True

@@ -10,11 +10,11 @@ from assay.verifiers.optimisation.answers import Answer, Place, read_answer
 from assay.verifiers.optimisation.feasibility import examine
 from assay.verifiers.optimisation.optimum_task import OptimumTask
 from assay.verifiers.optimisation.problem import Floats, Problem, Solved
-from assay.verifiers.optimisation.programs import Ask, Ran, run_program
+from assay.verifiers.optimisation.programs import Ask, run_program
 from assay.verifiers.optimisation.sections import find_program
 from assay.verifiers.optimisation.solving import Solutions
 from assay.verifiers.rules.rule import Scored, Term, conclude
-from assay.verifiers.scoring import MESSAGE_CHARACTERS, clip
+from assay.verifiers.scoring import MESSAGE_CHARACTERS
 
 _TERMS = (
     Term("parsed", 0, 1, "1 if there is a value for every variable, or a word for none", weight=0.0),
@@ -63,19 +63,7 @@ def _judge_program(task: OptimumTask, solved: Solved, completion: str, slot: Slo
         scored = judge_answer(task, solved, read_answer(ran.output, _PRINTED, task.tag))
     else:
         scored = Scored(_NOTHING, message=ran.message[:MESSAGE_CHARACTERS])
-    return _with_run(conclude(task, _TERMS, scored), ran)
-
-
-def _with_run(verdict: Verdict, ran: Ran) -> Verdict:
-    left = {
-        "outcome": verdict.outcome if ran.is_clean else ran.outcome,
-        "stdout": clip(ran.run.stdout),
-        "stderr": clip(ran.run.stderr),
-        "exit_code": ran.run.exit_code,
-        "usage": ran.run.usage,
-        "flags": ("missing_module",) if ran.message.startswith("ModuleNotFoundError") else (),
-    }
-    return verdict.model_copy(update=left)
+    return ran.over(conclude(task, _TERMS, scored))
 
 
 def judge_answer(task: OptimumTask, solved: Solved, answer: Answer) -> Scored:

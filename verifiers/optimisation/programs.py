@@ -9,12 +9,13 @@ import msgpack
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
-from assay.schema import Limits
+from assay.schema import Limits, Verdict
 from assay.verifiers.extraction import Reading
 from assay.verifiers.optimisation import solver_program
 from assay.verifiers.optimisation.libraries import names_heavy
 from assay.verifiers.optimisation.watching import MOST_CALLS
 from assay.verifiers.rules.literal import finite
+from assay.verifiers.scoring import Trace
 from assay.verifiers.spending import Budget
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
@@ -71,6 +72,14 @@ class Ran:
     def message(self) -> str:
         """Why it did not end well."""
         return self.run.refused[1] if self.run.refused else self.run.message
+
+    def over(self, verdict: Verdict) -> Verdict:
+        """Return a verdict with what the program left; one that failed has the outcome of a run that ended badly."""
+        run = self.run
+        verdict = Trace(run.stdout, run.stderr, run.exit_code, run.usage).over(verdict, (self.message,))
+        if self.is_clean or verdict.outcome is not Outcome.FAILED:
+            return verdict
+        return verdict.model_copy(update={"outcome": self.outcome})
 
     @property
     def output(self) -> str:

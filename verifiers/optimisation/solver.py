@@ -15,7 +15,7 @@ from assay.verifiers.optimisation.watching import FEASIBLE, NONE, OPTIMAL
 from assay.verifiers.requirements import versions_in
 from assay.verifiers.rules.rule import Scored, Term, conclude
 from assay.verifiers.rules.sirl_layout import deduct
-from assay.verifiers.scoring import MESSAGE_CHARACTERS, clip
+from assay.verifiers.scoring import MESSAGE_CHARACTERS
 
 _FORMAT = Term("format", 0, 1, "the sections of the text, as `format` counts them", weight=0.5)
 _MAIN = (
@@ -81,18 +81,7 @@ class SolverVerifier:
         terms = self._terms(task, completion, ran, finding)
         answered = ran.outcome is not Outcome.NO_ANSWER
         message = ran.message or finding.shortfall
-        verdict = conclude(task, self.terms(task), Scored(terms, answered, message[:MESSAGE_CHARACTERS]))
-        missing = ("missing_module",) if ran.message.startswith("ModuleNotFoundError") else ()
-        left = {
-            "stdout": clip(ran.run.stdout),
-            "stderr": clip(ran.run.stderr),
-            "exit_code": ran.run.exit_code,
-            "usage": ran.run.usage,
-            "flags": (*verdict.flags, *missing),
-        }
-        if not ran.is_clean and verdict.outcome is Outcome.FAILED:
-            left["outcome"] = ran.outcome
-        return verdict.model_copy(update=left)
+        return ran.over(conclude(task, self.terms(task), Scored(terms, answered, message[:MESSAGE_CHARACTERS])))
 
     def _terms(self, task: SolverTask, completion: str, ran: Ran | None, finding: _Finding) -> dict[str, float]:
         """Return the raw terms; a violation has none, and text without a program no more than its format."""

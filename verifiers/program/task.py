@@ -67,9 +67,7 @@ class SourcedTask(RuleTask):
 
     def blames(self, completion: str) -> bool:
         """Whether a failure of the task's source on this completion is the completion's own loss."""
-        if completion == self.gold:
-            return False
-        return self.on_error is OnError.LOWEST or (self.on_error is None and self.gold is not None)
+        return self.holds_liable(completion, None if self.on_error is None else self.on_error is OnError.LOWEST)
 
 
 class ProgramTask(SourcedTask):

@@ -9,13 +9,11 @@ from assay.verifiers.program import verify_program
 from assay.verifiers.program.asking import Reply, ask
 from assay.verifiers.program.returned import LARGEST, WHOLE, Returned, Unusable, read_returned
 from assay.verifiers.program.task import ProgramTask, Range
-from assay.verifiers.rules.rule import Scored, Term, conclude, range_of
+from assay.verifiers.rules.rule import UNDECIDED, Scored, Term, conclude, lowest_terms, range_of
 from assay.verifiers.scoring import SLACK
 from assay.verifiers.spending import share_of
 from assay.verifiers.surroundings import surroundings_for
 
-UNDECIDED = "undecided"
-"""The flag of an attempt on which the task's source failed, and which has the lowest reward for it."""
 _PROGRAM = verify_program.__name__
 _PARTS = 2  # an attempt's wall time is for setting up the source, and for its answer
 
@@ -70,11 +68,6 @@ def read_answer(reply: Reply) -> Returned:
 def lowest(task: ProgramTask, terms: Sequence[Term], failure: str) -> Scored:
     """Return the terms of the lowest reward that the ranges allow."""
     return Scored(lowest_terms(terms, task.weights), message=f"the task's source failed: {failure}", flags=(UNDECIDED,))
-
-
-def lowest_terms(terms: Sequence[Term], weights: Mapping[str, float]) -> dict[str, float]:
-    """Return for each term the end of its range that earns less under these weights."""
-    return {term.name: term.high if weights.get(term.name, term.weight) < 0 else term.low for term in terms}
 
 
 def _verdict(task: ProgramTask, found: Returned) -> Verdict:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import random
 import socket
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import msgpack
 
 from assay.verifiers.program.returned import Unusable, read_returned
 from assay.verifiers.program.telling import ANSWER, BROKEN, FAILED, MOST_PRINTED, READY, tell
+from assay.verifiers.repeatable import make_repeatable
 from assay.verifiers.split.loading import describe
 
 
@@ -24,7 +24,7 @@ def pack_question(source: str, completion: str, document: Any) -> bytes:
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Run the source, ask its `verify`, and tell on `fds[0]` what came of it."""
     source, completion, document = msgpack.unpackb(payload, unicode_errors="surrogatepass")
-    make_repeatable()
+    make_repeatable(0, "verifier")
     printed = keep_output()
     with socket.socket(fileno=fds[0]) as channel:
         try:
@@ -71,12 +71,3 @@ def keep_output() -> Kept:
     kept = Kept()
     sys.stdout = sys.stderr = kept
     return kept
-
-
-def make_repeatable() -> None:
-    """Give the same source the same random numbers each time."""
-    random.seed(0)
-    sys.argv = ["verifier"]
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(0)

@@ -20,6 +20,9 @@ MOST_FACTOR = 1e9
 Factor = Annotated[float, Field(ge=-MOST_FACTOR, le=MOST_FACTOR, allow_inf_nan=False)]
 """A weight or a bound of a term in a task."""
 
+UNDECIDED = "undecided"
+"""The flag of an attempt that could not be judged for the completion's sake, and has the lowest reward for it."""
+
 
 @dataclass(frozen=True)
 class Term:
@@ -121,6 +124,13 @@ class RuleTask(ProfiledTask):
     def runs_tests(self) -> bool:
         """Terms are no tests; a verifier whose tasks are of this kind and that has some says so."""
         return False
+
+    def holds_liable(self, completion: str, told: bool | None) -> bool:
+        """Whether it is this completion's own loss that it cannot be judged: as the task tells, but never the gold's.
+
+        Where the task does not tell, it is if there is a gold: that has passed, and so the judge works.
+        """
+        return completion != self.gold and (self.gold is not None if told is None else told)
 
     def refuse_fields_of_other_kinds(self, kind: str, fields: Mapping[str, Sequence[str]], told: str = "") -> None:
         """Raise ValidationError if the task gives a field that is not read for its kind; `fields` names those of each.
@@ -228,6 +238,11 @@ def conclude(task: RuleTask, terms: Sequence[Term], scored: Scored) -> Verdict:
         outcome = Outcome.NO_ANSWER
     message = why(reward, most, task.pass_threshold if scored.answered else None, scored.message)
     return Verdict(outcome=outcome, reward=reward, terms=scored.terms, message=message, flags=scored.flags)
+
+
+def lowest_terms(terms: Sequence[Term], weights: Mapping[str, float]) -> dict[str, float]:
+    """Return for each term the end of its range that earns less under these weights."""
+    return {term.name: term.high if weights.get(term.name, term.weight) < 0 else term.low for term in terms}
 
 
 def range_of(terms: Sequence[Term], weights: Mapping[str, float]) -> tuple[float, float]:

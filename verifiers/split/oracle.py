@@ -6,13 +6,15 @@ the socket over which the supervisor passes the link to the next candidate when 
 
 import socket
 import traceback
+import zlib
 from collections.abc import Sequence
 
+from assay.verifiers.repeatable import make_repeatable
 from assay.verifiers.split import names
 from assay.verifiers.split.harness import Harness, run_tests
 from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.plan import Broken, Plan, pack_plan, unpack_plan
-from assay.verifiers.split.preparation import CannotSplit, NotClosed, Ready, check_tests, make_repeatable, prepare
+from assay.verifiers.split.preparation import CannotSplit, NotClosed, Ready, check_tests, prepare
 from assay.verifiers.split.rehearsal import rehearse_oracle
 from assay.verifiers.split.remote import Candidate, CandidateGone
 from assay.verifiers.split.report import Done, Fault, Loaded, NeedsOwn, NeedsShared, Prepared, TaskBroken
@@ -40,7 +42,7 @@ def judge(payload: bytes, fds: Sequence[int], *, only_closed: bool = False) -> b
     report, link, passing = (socket.socket(fileno=fd) for fd in fds)
     plan = unpack_plan(payload)
     supervisor = Supervisor(report, plan.wall_s)
-    make_repeatable(payload)
+    make_repeatable(zlib.crc32(payload), "tests")
     with report, link, passing:
         try:
             ready = prepare(plan, only_closed=only_closed)

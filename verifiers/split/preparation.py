@@ -1,10 +1,9 @@
 """Everything an oracle does before it needs the candidate: compile, import, run the prompt, name the stubs."""
 
-import random
 import sys
-import zlib
 from dataclasses import dataclass
 
+from assay.verifiers.repeatable import seed_numpy
 from assay.verifiers.split.closed import is_closed
 from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.namespace import Namespace
@@ -69,9 +68,7 @@ def _check(plan: Plan, compiled: Compiled) -> None:
     if plan.may_share and (need := find_need(compiled, plan)):
         raise CannotSplit(need)
     run_imports(compiled, plan.module)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(0)
+    seed_numpy()
 
 
 def _is_closed(plan: Plan, compiled: Compiled, prompt: Prompt) -> bool:
@@ -82,9 +79,3 @@ def _is_closed(plan: Plan, compiled: Compiled, prompt: Prompt) -> bool:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return is_closed([*compiled.codes, *([unit] if unit is not None else [])], plan.entry)
-
-
-def make_repeatable(payload: bytes) -> None:
-    """Make the process deterministic: the same tests get the same random numbers each time."""
-    random.seed(zlib.crc32(payload))
-    sys.argv = ["tests"]

@@ -9,14 +9,16 @@ Verdicts from here carry the flag `shared_oracle`.
 
 import builtins
 import socket
+import zlib
 
 import msgpack
 
+from assay.verifiers.repeatable import make_repeatable
 from assay.verifiers.split.harness import Harness, run_tests
 from assay.verifiers.split.loading import load, predefine_typing
 from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.plan import Broken, unpack_plan
-from assay.verifiers.split.preparation import check_tests, make_repeatable
+from assay.verifiers.split.preparation import check_tests
 from assay.verifiers.split.report import Done, Loaded, Prepared, TaskBroken
 from assay.verifiers.split.subject import InProcess
 from assay.verifiers.split.supervisor import Supervisor
@@ -43,7 +45,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         supervisor.tell(Loaded(kind, message))
         if kind:
             return 0
-        make_repeatable(plan_payload)
+        make_repeatable(zlib.crc32(plan_payload), "tests")
         subject = InProcess(loaded.module, loaded.error)
         namespace.subject = subject
         if compiled.style == "pytest":

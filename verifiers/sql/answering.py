@@ -6,7 +6,7 @@ from typing import Any  # Any: rows are of whatever an engine gives
 
 import msgpack
 
-from assay.verifiers.sql.results import LARGE, MOST_CHARACTERS, ROWS, Caps, Tables, pack_cells
+from assay.verifiers.sql.results import MOST_CHARACTERS, Caps, Kind, Tables, pack_cells
 
 IMAGE = 1
 """The place of the image's descriptor among those of a process, after the channel."""
@@ -41,7 +41,7 @@ def send(fd: int, said: bytes) -> None:
         channel.sendall(said)
 
 
-def answer(kind: str, content: object) -> bytes:
+def answer(kind: Kind, content: object) -> bytes:
     """Return an answer that is a message, or bytes."""
     kept = content[:MOST_CHARACTERS] if isinstance(content, str) else content
     return bytes(msgpack.packb([kind, kept], unicode_errors="surrogatepass"))
@@ -59,10 +59,10 @@ def answer_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], caps: Cap
         packed += pack_cells(list(row))
         count += 1
         if count > caps.rows:
-            return answer(LARGE, f"more than {caps.rows} rows (max_rows)")
+            return answer(Kind.LARGE, f"more than {caps.rows} rows (max_rows)")
         if len(names) + len(packed) > caps.size_bytes:
-            return answer(LARGE, f"more than {caps.size_bytes} bytes of rows (max_result_bytes)")
+            return answer(Kind.LARGE, f"more than {caps.size_bytes} bytes of rows (max_result_bytes)")
     packer = msgpack.Packer()
-    head = packer.pack_array_header(4) + packer.pack(ROWS) + packer.pack(engine) + names
+    head = packer.pack_array_header(4) + packer.pack(Kind.ROWS) + packer.pack(engine) + names
     head += packer.pack_array_header(count)
     return bytes(head + packed)

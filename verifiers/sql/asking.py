@@ -6,7 +6,7 @@ processes answer is read up to a bound, and validated.
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, assert_never
 
 from assay.errors import InfraFault
 from assay.extras import install_extras
@@ -16,20 +16,7 @@ from assay.schema import Limits, Usage
 from assay.verifiers.processes import listen
 from assay.verifiers.scoring import end_of
 from assay.verifiers.spending import share_of
-from assay.verifiers.sql.results import (
-    BUILT,
-    LARGE,
-    MEMORY,
-    MISSING,
-    REFUSED,
-    ROWS,
-    BadAnswer,
-    Question,
-    Table,
-    pack_question,
-    room_for,
-    unpack_answer,
-)
+from assay.verifiers.sql.results import BadAnswer, Kind, Question, Table, pack_question, room_for, unpack_answer
 
 Dialect = Literal["sqlite", "duckdb"]
 _PROGRAMS: dict[Dialect, str] = {
@@ -82,18 +69,27 @@ def ask(slot: Slot, asked: Asked) -> Ran:
 def _read(said: bytes, asked: Asked) -> Ran:
     try:
         kind, content = unpack_answer(said, asked.question)
-        if kind == MISSING and asked.role is Role.CANDIDATE:
+        if kind is Kind.MISSING and asked.role is Role.CANDIDATE:
             raise BadAnswer("no engine, which the gold query had")  # or it could earn a null reward
     except BadAnswer as error:
         return Ran(Outcome.RUNTIME_ERROR, f"the process did not answer in the agreed way: {error}")
-    if kind == MISSING:
-        raise InfraFault(f"duckdb is not installed where attempts run: {install_extras('sql')}")
-    if kind == ROWS:
-        return Ran(Outcome.PASSED, table=content)
-    if kind == BUILT:
-        return Ran(Outcome.PASSED, image=content)
-    outcomes = {REFUSED: Outcome.VIOLATION, LARGE: Outcome.OUTPUT_EXCEEDED, MEMORY: Outcome.MEMORY_EXCEEDED}
-    return Ran(outcomes.get(kind, Outcome.RUNTIME_ERROR), content, lasts=kind != MEMORY)
+    match kind:
+        case Kind.ROWS:
+            return Ran(Outcome.PASSED, table=content)
+        case Kind.BUILT:
+            return Ran(Outcome.PASSED, image=content)
+        case Kind.ERROR:
+            return Ran(Outcome.RUNTIME_ERROR, content, lasts=True)
+        case Kind.REFUSED:
+            return Ran(Outcome.VIOLATION, content, lasts=True)
+        case Kind.LARGE:
+            return Ran(Outcome.OUTPUT_EXCEEDED, content, lasts=True)
+        case Kind.MEMORY:
+            return Ran(Outcome.MEMORY_EXCEEDED, content)
+        case Kind.MISSING:
+            raise InfraFault(f"duckdb is not installed where attempts run: {install_extras('sql')}")
+        case _:
+            assert_never(kind)
 
 
 def _launch(asked: Asked) -> Launch:

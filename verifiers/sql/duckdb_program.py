@@ -15,18 +15,7 @@ from typing import Any  # Any: connections are untyped where duckdb is not insta
 from assay.sandboxes.pages import code_in_large_pages, fill_holes
 from assay.verifiers.sql import answering
 from assay.verifiers.sql.lexing import leading_words
-from assay.verifiers.sql.results import (
-    BUILT,
-    ERROR,
-    MEMORY,
-    MISSING,
-    REFUSED,
-    Caps,
-    Question,
-    Tables,
-    Typed,
-    unpack_question,
-)
+from assay.verifiers.sql.results import Caps, Kind, Question, Tables, Typed, unpack_question
 
 _MODULE = "duckdb"
 _NAME = "task"
@@ -71,7 +60,7 @@ def warm() -> None:
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Answer one question on `fds[0]`; an image is read from `fds[1]`."""
     if importlib.util.find_spec(_MODULE) is None:
-        said = answering.answer(MISSING, "duckdb is not installed")
+        said = answering.answer(Kind.MISSING, "duckdb is not installed")
     else:
         question = unpack_question(payload)
         said = _guarded(question, fds)
@@ -79,7 +68,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     return 0
 
 
-@cache
+@cache  # of the process: the warm interpreter's is there in every child, and nothing could hand it over
 def _engine() -> Any:
     import duckdb  # here, not at the top: without the extra this module must be importable, to say so
 
@@ -88,7 +77,7 @@ def _engine() -> Any:
     return connection
 
 
-@cache
+@cache  # likewise: parsed once, before any child
 def _steps(statements: tuple[str, ...]) -> list[Any]:
     """Return statements in the form in which they need no parsing any more."""
     return [step for statement in statements for step in _engine().extract_statements(statement)]
@@ -134,17 +123,17 @@ def _guarded(question: Question, fds: tuple[int, ...]) -> bytes:
     try:
         return _build(question) if question.sql is None else _run(question, question.sql, fds[answering.IMAGE])
     except (duckdb.OutOfMemoryException, MemoryError):
-        return answering.answer(MEMORY, "out of memory")
+        return answering.answer(Kind.MEMORY, "out of memory")
     except duckdb.PermissionException as error:
-        return answering.answer(REFUSED, f"refused: {error}")
+        return answering.answer(Kind.REFUSED, f"refused: {error}")
     except (duckdb.TransactionException, duckdb.InvalidInputException) as error:
-        return answering.answer(REFUSED if _READ_ONLY in str(error) else ERROR, str(error))
+        return answering.answer(Kind.REFUSED if _READ_ONLY in str(error) else Kind.ERROR, str(error))
     except (duckdb.Error, ValueError, OverflowError, RecursionError, RuntimeError) as error:
-        return answering.answer(ERROR, str(error))
+        return answering.answer(Kind.ERROR, str(error))
 
 
 def _build(question: Question) -> bytes:
-    return answering.answer(BUILT, _image(question))
+    return answering.answer(Kind.BUILT, _image(question))
 
 
 def _image(question: Question) -> bytes:
@@ -167,7 +156,7 @@ def _run(question: Question, sql: str, image_fd: int) -> bytes:
     connection = _open(image_fd, question.memory_mb)
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
-        return answering.answer(ERROR, "more than one statement" if statements else "no statement")
+        return answering.answer(Kind.ERROR, "more than one statement" if statements else "no statement")
     refusal = _refusal(_kind(statements[0]), leading_words(sql, 2))
     if refusal is not None:
         return refusal
@@ -202,7 +191,7 @@ def _refusal(kind: str, words: Sequence[str]) -> bytes | None:
     if kind == "PRAGMA" and first == "PRAGMA" and words[1:] and words[1].lower() in _PRAGMAS:
         return None
     name = kind if first in _QUERIES else first or kind
-    return answering.answer(ERROR if name == "EXPLAIN" else REFUSED, f"not a query: {name}")
+    return answering.answer(Kind.ERROR if name == "EXPLAIN" else Kind.REFUSED, f"not a query: {name}")
 
 
 def _open(image_fd: int, memory_mb: int) -> Any:

@@ -54,10 +54,6 @@ class Images:
         finally:
             os.close(fd)
 
-    def size(self) -> int:
-        """Return how many bytes are kept."""
-        return self._bytes
-
     def _duplicate(self, name: str) -> int | None:
         if name not in self._kept:
             return None

@@ -5,6 +5,7 @@ import decimal
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any  # Any: msgpack values
 
 import msgpack
@@ -15,8 +16,23 @@ _TYPED, _WIDE = 1, 2
 _WIDE_DIGITS = 80  # 128 bits have 39, and 256 have 78
 _MORE = 4096  # beside the rows of an answer
 
-ROWS, ERROR, REFUSED, LARGE, MEMORY, BUILT, MISSING = "rows", "error", "refused", "large", "memory", "built", "missing"
-"""The kinds of answers: rows; what was wrong with the query; it did what it must not; a bound; an image; no engine."""
+
+class Kind(StrEnum):
+    """What an answer is; all but the first two hold a message."""
+
+    ROWS = "rows"
+    BUILT = "built"
+    """An image of a database."""
+    ERROR = "error"
+    """Something is wrong with the query."""
+    REFUSED = "refused"
+    """It did what it must not."""
+    LARGE = "large"
+    """It has more than `Caps` allow."""
+    MEMORY = "memory"
+    """The engine found too little."""
+    MISSING = "missing"
+    """There is no engine."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +105,7 @@ def room_for(caps: Caps) -> int:
     return caps.size_bytes + _MORE
 
 
-def unpack_answer(said: bytes, question: Question) -> tuple[str, Any]:
+def unpack_answer(said: bytes, question: Question) -> tuple[Kind, Any]:
     """Return the kind of an answer and its content: a Table, bytes or a message.
 
     Raises BadAnswer, for an image in answer to a query too, and for rows in answer to none.
@@ -99,12 +115,12 @@ def unpack_answer(said: bytes, question: Question) -> tuple[str, Any]:
     except (ValueError, TypeError, RecursionError) as error:
         raise BadAnswer("unreadable") from error
     match kind, content:
-        case "rows", [str(engine), list(columns), list(rows)] if question.sql is not None:
-            return ROWS, _table(engine, columns, rows, question.caps)
-        case "built", [bytes(image)] if question.sql is None:
-            return BUILT, image
-        case (("error" | "refused" | "large" | "memory" | "missing"), [str(message)]):
-            return kind, message[:MOST_CHARACTERS].encode("utf-8", "replace").decode()
+        case Kind.ROWS, [str(engine), list(columns), list(rows)] if question.sql is not None:
+            return Kind.ROWS, _table(engine, columns, rows, question.caps)
+        case Kind.BUILT, [bytes(image)] if question.sql is None:
+            return Kind.BUILT, image
+        case ((Kind.ERROR | Kind.REFUSED | Kind.LARGE | Kind.MEMORY | Kind.MISSING), [str(message)]):
+            return Kind(kind), message[:MOST_CHARACTERS].encode("utf-8", "replace").decode()
     raise BadAnswer("of an unknown kind, or to another question")
 
 

@@ -12,7 +12,7 @@ from typing import Any  # Any: cells are of whatever SQLite stores
 
 from assay.verifiers.sql import answering
 from assay.verifiers.sql.lexing import leading_words, only_statement
-from assay.verifiers.sql.results import BUILT, ERROR, MEMORY, REFUSED, Caps, Question, unpack_question
+from assay.verifiers.sql.results import Caps, Kind, Question, unpack_question
 
 _READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 _PRAGMAS = frozenset({
@@ -59,11 +59,11 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
 def _answer(question: Question, fds: tuple[int, ...]) -> bytes:
     if question.sql is None:
         try:
-            return answering.answer(BUILT, _build(question))
+            return answering.answer(Kind.BUILT, _build(question))
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-            return answering.answer(ERROR, str(error))
+            return answering.answer(Kind.ERROR, str(error))
         except MemoryError:
-            return answering.answer(MEMORY, "out of memory")
+            return answering.answer(Kind.MEMORY, "out of memory")
     with mmap.mmap(
         fds[answering.IMAGE], os.fstat(fds[answering.IMAGE]).st_size, mmap.MAP_PRIVATE, mmap.PROT_READ
     ) as image:
@@ -87,20 +87,20 @@ def _run(image: bytes | mmap.mmap, question: Question) -> bytes:
         connection = _open(image, question.memory_mb, refused)
         statement = only_statement(question.sql)
         if statement is None:
-            return answering.answer(ERROR, "more than one statement")
+            return answering.answer(Kind.ERROR, "more than one statement")
         if leading_words(statement, 1) == ["EXPLAIN"]:
-            return answering.answer(ERROR, "not a query: EXPLAIN")
+            return answering.answer(Kind.ERROR, "not a query: EXPLAIN")
         cursor = connection.execute(statement)
         if cursor.description is None:
-            return answering.answer(ERROR, "the statement gives no rows")
+            return answering.answer(Kind.ERROR, "the statement gives no rows")
         columns = [described[0] for described in cursor.description]
         return answering.answer_rows(columns, _rows(cursor), question.caps, sqlite3.sqlite_version)
     except MemoryError:
-        return answering.answer(MEMORY, "out of memory")
+        return answering.answer(Kind.MEMORY, "out of memory")
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, RecursionError) as error:
         if refused:
-            return answering.answer(REFUSED, f"refused: {_name(question.sql, refused[0])}")
-        return answering.answer(ERROR, str(error))
+            return answering.answer(Kind.REFUSED, f"refused: {_name(question.sql, refused[0])}")
+        return answering.answer(Kind.ERROR, str(error))
 
 
 def _name(sql: str, refused: str) -> str:
