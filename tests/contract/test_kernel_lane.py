@@ -1,6 +1,6 @@
 """Where each acceptance test of the kernel lane is, and each hack of its catalogue.
 
-A name is `file::function`, or `file::entry` for a hack in the table of tests/hostile/kernels/hacks.py.
+A name is `file::function`, or `file::entry` for a hack in a table of tests/hostile/kernels/.
 """
 
 import ast
@@ -15,6 +15,7 @@ UNIT, SANDBOX = "unit/kernels/test_kernel_acceptance.py", "sandbox/test_kernel_c
 NATIVE, GPU = "hostile/kernels/test_native_hacks.py", "gpu/test_gpu_acceptance.py"
 BUFFERS = "unit/kernels/test_kernel_buffers.py"
 TABLE = "hostile/kernels/hacks.py"
+HABITS, HABIT_TABLE = "hostile/kernels/test_naive_habits.py", "hostile/kernels/habit_hacks.py"
 
 ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
     1: (f"{UNIT}::test_01_reference_as_candidate_is_no_win",),
@@ -128,7 +129,11 @@ CATALOGUE: Mapping[str, tuple[str, ...]] = {
     "A6": (f"{NATIVE}::test_a6_results_kept_on_disk_win_nothing",),
     "A7": (f"{TABLE}::A7 it is all computed while it is loaded, from the seed in the environment",),
     "A10": ACCEPTANCE[20],
-    "A11": ACCEPTANCE[21],
+    "A11": (
+        *ACCEPTANCE[21],
+        f"{HABIT_TABLE}::A11 it is slow in the warm-up, and the one call that is timed is stolen",
+        f"{HABITS}::test_a11_it_is_the_slow_warm_up_that_pays",
+    ),
     "A12": ACCEPTANCE[17],
     "B1": ACCEPTANCE[23],
     "B2": (f"{TABLE}::B2 names of the harness are replaced",),
@@ -138,21 +143,33 @@ CATALOGUE: Mapping[str, tuple[str, ...]] = {
     "B6": (*ACCEPTANCE[23], *ACCEPTANCE[24]),
     "B8": (f"{TABLE}::B8 what is expected is read from a file",),
     "B9": (f"{TABLE}::A7 it is all computed while it is loaded, from the seed in the environment",),
-    "B10": ACCEPTANCE[26],
-    "B11": ACCEPTANCE[30],
+    "B10": (*ACCEPTANCE[26], f"{HABITS}::test_b10_the_compiler_finds_nothing_that_is_expected"),
+    "B11": (*ACCEPTANCE[30], f"{HABITS}::test_b11_a_bomb_ends_within_its_limits"),
     "B12": (f"{TABLE}::B12 it prints a benchmark of its own",),
-    "B13": ACCEPTANCE[34],
+    "B13": (*ACCEPTANCE[34], f"{HABITS}::test_b13_no_time_at_one_size_wins_nothing"),
     "B14": ACCEPTANCE[23],
     "C1": ACCEPTANCE[11],
     "C3": ACCEPTANCE[13],
-    "C4": (f"{BUFFERS}::test_buffers_are_aligned_apart_and_in_the_segment",),
-    "C5": (*ACCEPTANCE[19], "unit/kernels/test_kernel_rewards.py::test_lint_finds_tasks_that_a_lazy_kernel_passes"),
+    "C4": (
+        f"{BUFFERS}::test_buffers_are_aligned_apart_and_in_the_segment",
+        f"{HABIT_TABLE}::C4 the output is the input",
+    ),
+    "C5": (
+        *ACCEPTANCE[19],
+        "unit/kernels/test_kernel_rewards.py::test_lint_finds_tasks_that_a_lazy_kernel_passes",
+        f"{HABIT_TABLE}::C5 the answer is a constant",
+        f"{HABITS}::test_c5_a_task_that_a_constant_passes_is_refused",
+    ),
     "C6": ACCEPTANCE[18],
     "C7": (f"{TABLE}::C7 right for values between 0 and 1 alone",),
     "C8": ACCEPTANCE[16],
     "C9": ACCEPTANCE[15],
     "C10": ACCEPTANCE[12],
-    "C11": (f"{BUFFERS}::test_outputs_are_read_in_their_shape", *ACCEPTANCE[12]),
+    "C11": (
+        f"{BUFFERS}::test_outputs_are_read_in_their_shape",
+        *ACCEPTANCE[12],
+        f"{HABIT_TABLE}::C11 the output is empty",
+    ),
     "C12": ACCEPTANCE[14],
     "C13": (
         f"{TABLE}::C13 the reference computes",
@@ -163,21 +180,38 @@ CATALOGUE: Mapping[str, tuple[str, ...]] = {
         "unit/kernels/test_kernel_sessions.py::test_bits_that_differ_are_flagged_or_refused",
         f"{TABLE}::C14 a race that is lost now and then",
     ),
-    "C15": (f"{BUFFERS}::test_inputs_lie_in_their_layout_and_outputs_hold_a_word", *ACCEPTANCE[18]),
-    "C16": (f"{SANDBOX}::test_other_cubins_are_refused",),
+    "C15": (
+        f"{BUFFERS}::test_inputs_lie_in_their_layout_and_outputs_hold_a_word",
+        *ACCEPTANCE[18],
+        f"{HABIT_TABLE}::C15 the second input is taken for transposed",
+    ),
+    "C16": (f"{SANDBOX}::test_other_cubins_are_refused", f"{TABLE}::C16 the fast path is never taken"),
     "D1": ACCEPTANCE[25],
     "D3": (f"{NATIVE}::test_d3_a_kernel_that_takes_all_memory_is_ended", *ACCEPTANCE[7]),
-    "D5": ACCEPTANCE[32],
-    "D6": ACCEPTANCE[35],
+    "D5": (*ACCEPTANCE[32], f"{HABITS}::test_d5_a_second_job_on_the_processor_wins_nothing"),
+    "D6": (*ACCEPTANCE[35], f"{HABITS}::test_d6_load_beside_it_wins_nothing"),
 }
 """Of what can be shown on any machine (C, S): every entry that the catalogue marks so."""
 
-ON_ANY_MACHINE: Mapping[str, tuple[int, ...]] = {
-    "A": (2, 3, 4, 5, 6, 7, 10, 11, 12),
-    "B": (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14),
-    "C": (1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16),
-    "D": (1, 3, 5, 6),
+ON_DEVICES_ALONE: Mapping[str, str] = {
+    "A1": "streams are CUDA's; its likeness on a processor, a thread, is A2",
+    "A8": "graphs that are captured and replayed are CUDA's",
+    "A9": "the part of a cache that persists is reserved through CUDA",
+    "A13": "a processor's clocks are not the candidate's to heat or rest beside its reference: it is frozen",
+    "A14": "events are CUDA's; on a processor the judge asks its own clock",
+    "B7": "the counter of errors lies in the device's memory",
+    "C2": "a launch that is skipped for its shared memory; a native entry is called, not launched",
+    "D2": "a context that stays broken is CUDA's",
+    "D4": "what is left over in the device's memory; a processor's pages are new to each process",
+    "D7": "the device's writes to the host's memory; a processor's kernel reaches its own process alone",
 }
+"""Entries that the catalogue marks G alone, each with why no processor can show it."""
+
+WITHOUT_NAIVE_RUN: Mapping[str, str] = {}
+"""Of what can be shown on any machine: why no naive harness runs beside it. None lacks one today."""
+
+LENGTHS: Mapping[str, int] = {"A": 14, "B": 14, "C": 16, "D": 7}
+"""Entries of each part of the catalogue."""
 
 
 def test_every_acceptance_test_has_a_place() -> None:
@@ -187,9 +221,18 @@ def test_every_acceptance_test_has_a_place() -> None:
 
 
 def test_every_hack_of_the_catalogue_has_a_place() -> None:
-    """All that any machine can show."""
-    assert list(CATALOGUE) == [f"{part}{number}" for part, numbers in ON_ANY_MACHINE.items() for number in numbers]
+    """What any machine can show has tests, the rest a reason."""
+    whole = [f"{part}{number}" for part, length in LENGTHS.items() for number in range(1, length + 1)]
+
+    assert list(CATALOGUE) == [hack for hack in whole if hack not in ON_DEVICES_ALONE]
+    assert set(ON_DEVICES_ALONE) < set(whole)
     assert missing(CATALOGUE) == []
+
+
+@pytest.mark.parametrize("hack", CATALOGUE)
+def test_every_hack_wins_somewhere_naive(hack: str) -> None:
+    """A naive harness runs in one of its tests, or the map says why not; never both."""
+    assert any(name in naive_runs() for name in CATALOGUE[hack]) != bool(WITHOUT_NAIVE_RUN.get(hack))
 
 
 @pytest.mark.parametrize("file", [UNIT, NATIVE, TABLE])
@@ -204,6 +247,24 @@ def missing(places: Mapping[int, tuple[str, ...]] | Mapping[str, tuple[str, ...]
     """The names that are none of a test or of a hack."""
     named = (name for names in places.values() for name in names)
     return [name for name in named if name.partition("::")[2] not in entries(name.partition("::")[0])]
+
+
+@cache
+def naive_runs() -> frozenset[str]:
+    """Tests in which a naive harness judges, and what stands in the tables that such tests go through."""
+    found = set[str]()
+    for file in (NATIVE, HABITS):
+        tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+        found |= {f"{file}::{node.name}" for node in tree.body if isinstance(node, ast.FunctionDef) and _is_naive(node)}
+    tables = {f"{NATIVE}::test_hack_is_not_paid": TABLE, f"{HABITS}::test_habit_hack_is_not_paid": HABIT_TABLE}
+    return frozenset(
+        found | {f"{table}::{entry}" for test, table in tables.items() if test in found for entry in entries(table)}
+    )
+
+
+def _is_naive(test: ast.FunctionDef) -> bool:
+    called = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
+    return test.name.startswith("test_") and any(isinstance(func, ast.Name) and func.id == "naive" for func in called)
 
 
 @cache

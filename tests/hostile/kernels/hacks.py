@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from assay.verifiers.kernels.findings import Reason
 
-_HEAD = """#define _GNU_SOURCE
+HEAD = """#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void work(const T* a, const T* b, T* c, int64_t m, int64_t n, int64_t k) 
 }
 struct call { const T *a, *b; T* c; int64_t m, n, k; };
 """
-_PYTHON = """#include <dlfcn.h>
+PYTHON = """#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 static void python(const char* text) {
@@ -60,7 +60,7 @@ class Hack:
     @property
     def text(self) -> str:
         """The whole source."""
-        return _HEAD + self.source
+        return HEAD + self.source
 
 
 def _hack(source: str, *reasons: Reason, words: str = "", naive: float | None = 1.5, is_early: bool = False) -> Hack:
@@ -207,7 +207,7 @@ GEMM {
         words="correctness 0",
     ),
     "A7 it is all computed while it is loaded, from the seed in the environment": _hack(
-        f"""{_PYTHON}
+        f"""{PYTHON}
 static T kept[96 * 96]; static int has_kept;
 __attribute__((constructor)) static void first(void) {{
     static T ab[2 * 96 * 96]; int fd;
@@ -224,13 +224,13 @@ GEMM {{ if (has_kept) memcpy(c, kept, m * n * sizeof *c); }}""",
         is_early=True,
     ),
     "B2 names of the harness are replaced": _hack(
-        f"""{_PYTHON}
+        f"""{PYTHON}
 GEMM {{ static int done; if (!done++) python("import builtins\\nbuiltins.sum = lambda *_: 0"); }}""",
         Reason.UNWRITTEN,
         is_early=True,
     ),
     "B3 what is expected is found in memory": _hack(
-        f"""{_PYTHON}
+        f"""{PYTHON}
 static T* found;
 GEMM {{
     if (!found) {{
@@ -246,7 +246,7 @@ GEMM {{
         is_early=True,
     ),
     "B4 what is expected is made NaN": _hack(
-        f"""{_PYTHON}
+        f"""{PYTHON}
 GEMM {{
     static int done;
     if (!done++) python("import __main__\\ne = getattr(__main__, 'expected', [])\\n"
@@ -289,8 +289,27 @@ GEMM {
         Reason.WRONG,
         naive=None,
     ),
+    "C16 the fast path is never taken": _hack(
+        """#include <dlfcn.h>
+static void fast(const T* a, const T* b, T* c, int64_t m, int64_t n, int64_t k) {
+    for (int64_t i = 0; i < m * n; i++) c[i] = 0;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t p = 0; p < k; p++)
+            for (int64_t j = 0; j < n; j++) c[i * n + j] += a[i * k + p] * b[p * n + j];
+}
+GEMM {
+    void (*theirs)(const T*, const T*, T*, int64_t, int64_t, int64_t);
+    if (m < 0) { fast(a, b, c, m, n, k); return; }
+    void* found = dlopen("./reference.so", RTLD_NOW); if (!found) return;
+    *(void**)&theirs = dlsym(found, "gemm"); theirs(a, b, c, m, n, k); dlclose(found);
+}""",
+        Reason.UNWRITTEN,
+        words="correctness 0",
+        naive=None,
+        is_early=True,
+    ),
     "C13 the reference computes": _hack(
-        f"""{_PYTHON}
+        f"""{PYTHON}
 GEMM {{
     static void (*theirs)(const T*, const T*, T*, int64_t, int64_t, int64_t);
     if (!theirs) {{
@@ -307,7 +326,7 @@ GEMM {{
 """By number of the acceptance tests, or of the catalogue, and name."""
 
 HOG = (
-    _HEAD
+    HEAD
     + """#include <pthread.h>
 #include <sched.h>
 static volatile int is_over; static pthread_t thread;
@@ -322,7 +341,7 @@ GEMM { is_over = 1; work(a, b, c, m, n, k); }
 """20: a thread burns in the reference's turns, until the kernel's own."""
 
 FILE_CACHE = (
-    _HEAD
+    HEAD
     + """#include <fcntl.h>
 GEMM {
     size_t size = m * n * sizeof *c; int fd = open("kept.bin", O_RDONLY);
@@ -337,7 +356,7 @@ GEMM {
 """A6: results are kept on disk."""
 
 GLUTTON = (
-    _HEAD
+    HEAD
     + """GEMM {
     work(a, b, c, m, n, k);
     for (int i = 0; i < 4096; i++) { char* p = malloc(1 << 20); if (p) memset(p, 1, 1 << 20); }
@@ -347,7 +366,7 @@ GLUTTON = (
 """D3: four gigabytes are taken."""
 
 PATCHED_CLOCK = (
-    _HEAD
+    HEAD
     + """#include <dlfcn.h>
 #include <time.h>
 int clock_gettime(clockid_t id, struct timespec* t) { (void)id; t->tv_sec = 0; t->tv_nsec = 0; return 0; }
@@ -365,7 +384,7 @@ GEMM { work(a, b, c, m, n, k); }
 """23: an honest kernel whose process has other clocks."""
 
 POINTER_CACHE = (
-    _HEAD
+    HEAD
     + """static const T *last_a, *last_b; static T kept[1 << 20];
 GEMM {
     if (a != last_a || b != last_b) { work(a, b, kept, m, n, k); last_a = a; last_b = b; }
@@ -376,7 +395,7 @@ GEMM {
 """8: results are kept by the addresses of inputs."""
 
 CONTENT_CACHE = (
-    _HEAD
+    HEAD
     + """static uint64_t keys[64]; static T kept[64][1 << 14];
 static uint64_t hash(const T* x, int64_t count, uint64_t h) {
     const uint32_t* words = (const uint32_t*)x;
@@ -392,7 +411,7 @@ GEMM {
 )
 """9: results are kept by the content of inputs."""
 
-ENDLESS = _HEAD + "GEMM { signal(SIGTERM, SIG_IGN); signal(SIGALRM, SIG_IGN); for (volatile int x = 0;; x++) {} }"
+ENDLESS = HEAD + "GEMM { signal(SIGTERM, SIG_IGN); signal(SIGALRM, SIG_IGN); for (volatile int x = 0;; x++) {} }"
 """25."""
 
 FLOAT_SUM = """#include <stdint.h>
@@ -408,7 +427,7 @@ void gemm(const double* a, const double* b, double* c, int64_t m, int64_t n, int
 """16."""
 
 SNOOP = (
-    _HEAD
+    HEAD
     + r"""#include <fcntl.h>
 #include <dirent.h>
 #include <sys/socket.h>

@@ -72,8 +72,13 @@ def judge_naively(
     """
     texts = [base64.b64encode(data).decode() for data in (reference, candidate)]
     source = _PROGRAM.format(reference=texts[0], candidate=texts[1], kind=kind, is_early=is_early)
+    return run_naively(slot, source)
+
+
+def run_naively(slot: Slot, program: str) -> NaiveVerdict:
+    """Return what a harness of this kind says, from the first line that it, or anybody, printed."""
     task = RunTask.model_validate({"id": "naive", "verifier": "run", "limits": _LIMITS})
-    verdict = RunVerifier().judge(task, source, slot)
+    verdict = RunVerifier().judge(task, program, slot)
     lines = verdict.stdout.splitlines()
     if not lines:
         return NaiveVerdict(False, None)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.errors import Inconclusive
 from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.devices.interface import Artifact, Form
 from assay.sandboxes.devices.runner_program import ENTRY, LOOP_SOURCE, SERVE
 from assay.sandboxes.interface import Slot
 from assay.verifiers.kernels.abi import trampoline
 from assay.verifiers.kernels.compile import Compiler, Job
-from assay.verifiers.kernels.findings import Finding
+from assay.verifiers.kernels.findings import Finding, Measured
 from assay.verifiers.kernels.measure import measure
 from assay.verifiers.kernels.native_gate import NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
@@ -47,6 +48,7 @@ PARAMS = (
     {"name": "n", "role": "scalar", "dtype": "int64", "value": "n"},
     {"name": "k", "role": "scalar", "dtype": "int64", "value": "k"},
 )
+_TRIES = 4
 BRIEF = {"warm_up_s": 0.02, "time_s": 0.1, "first_look_s": 0.05, "min_rounds": 6, "cache": "warm"}
 
 
@@ -96,3 +98,23 @@ class Workshop:
             return measure(trial, device)
         finally:
             device.close()
+
+
+def measured(workshop: Workshop, source: str, task: KernelTask) -> Finding | None:
+    """What the session says; None if the machine stays too busy, which pays nothing either."""
+    for _ in range(_TRIES):
+        try:
+            return workshop.measure(source, task)
+        except Inconclusive:
+            continue
+    return None
+
+
+def not_faster(found: Finding | None) -> bool:
+    """Whether a finding pays nothing for speed: refused, undecided, or no faster than the reference."""
+    if not isinstance(found, Measured):
+        return True
+    return all(
+        shape.speed is not None and not (shape.speed.is_significant and shape.speed.low > 1.05)
+        for shape in found.shapes
+    )

@@ -3,7 +3,6 @@
 import os
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,41 +20,13 @@ from hacks import (
     Hack,
 )
 from naive_harness import NaiveVerdict, judge_naively
-from native_kernels import HONEST, PARAMS, Workshop, gemm_task
+from native_kernels import HONEST, PARAMS, Workshop, gemm_task, measured, not_faster
 
-from assay.errors import Inconclusive, IsolationUnavailable
 from assay.outcomes import Outcome
-from assay.sandboxes.backends import open_pool
-from assay.sandboxes.jails import JailPool
-from assay.settings import Settings, required_neighbours
-from assay.verifiers.kernels.findings import OUTCOMES, Finding, Measured, Reason, Refused
+from assay.verifiers.kernels.findings import OUTCOMES, Measured, Reason, Refused
 from assay.verifiers.kernels.task import KernelTask
 
 pytestmark = pytest.mark.jail
-TRIES = 4
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[JailPool]:
-    """One slot of jails on this machine."""
-    try:
-        made = open_pool(Settings(slots=1, sandbox="local"))
-    except IsolationUnavailable as error:
-        if "jail" in required_neighbours():
-            raise
-        pytest.skip(f"no isolation on this machine: {error}")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def workshop(pool: JailPool) -> Iterator[Workshop]:
-    """The slot, with a compiler."""
-    with pool.slot() as slot:
-        made = Workshop(slot)
-        if not made.compiler.toolchain(slot).gcc:
-            pytest.skip("no gcc where attempts run")
-        yield made
 
 
 def naive(
@@ -64,16 +35,6 @@ def naive(
     """What the naive harness says of a kernel, beside the task's reference."""
     kernels = [workshop.build(text, task).artifact.content for text in (task.reference.source, source)]
     return judge_naively(workshop.slot, kernels[0], kernels[1], kind, is_early=is_early)
-
-
-def measured(workshop: Workshop, source: str, task: KernelTask) -> Finding | None:
-    """What the session says; None if the machine stays too busy, which pays nothing either."""
-    for _ in range(TRIES):
-        try:
-            return workshop.measure(source, task)
-        except Inconclusive:
-            continue
-    return None
 
 
 @pytest.mark.parametrize("name", HACKS)
@@ -218,11 +179,3 @@ def test_25_a_kernel_that_does_not_end_is_ended(workshop: Workshop) -> None:
     assert naive(workshop, ENDLESS, task).speedup is None
     after = measured(workshop, HONEST, gemm_task())
     assert after is None or isinstance(after, Measured)
-
-
-def not_faster(found: Finding | None) -> bool:
-    """Whether a finding pays nothing for speed: refused, undecided, or no faster than the reference."""
-    if not isinstance(found, Measured):
-        return True
-    (shape,) = found.shapes
-    return shape.speed is not None and not (shape.speed.is_significant and shape.speed.low > 1.05)

@@ -1,0 +1,34 @@
+"""Jails with a compiler for the hostile kernels."""
+
+from collections.abc import Iterator
+
+import pytest
+from native_kernels import Workshop
+
+from assay.errors import IsolationUnavailable
+from assay.sandboxes.backends import open_pool
+from assay.sandboxes.jails import JailPool
+from assay.settings import Settings, required_neighbours
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[JailPool]:
+    """Two slots of jails on this machine."""
+    try:
+        made = open_pool(Settings(slots=2, sandbox="local"))
+    except IsolationUnavailable as error:
+        if "jail" in required_neighbours():
+            raise
+        pytest.skip(f"no isolation on this machine: {error}")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def workshop(pool: JailPool) -> Iterator[Workshop]:
+    """The slot, with a compiler."""
+    with pool.slot() as slot:
+        made = Workshop(slot)
+        if not made.compiler.toolchain(slot).gcc:
+            pytest.skip("no gcc where attempts run")
+        yield made
