@@ -84,7 +84,7 @@ class TaskBase(Wire):
     scoring: Scoring = Scoring.SHARE
     """How tests become a reward, where there are tests."""
     pass_threshold: float | None = Field(None, allow_inf_nan=False)
-    """Reward at or above which the outcome is `passed`; default: full marks."""
+    """Reward at or above which the outcome is `passed`; default: full marks. Above the lowest reward of the task."""
     metadata: dict[str, Any] = Field(default_factory=dict)
     """The caller's own; handed back with every result."""
 

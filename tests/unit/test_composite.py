@@ -151,7 +151,7 @@ def test_a_later_part_may_know_whether_an_earlier_one_has_passed() -> None:
         (["passed", "failed"], {"decides": ["a"]}, "passed"),
         (["passed", "failed"], {"pass_threshold": 2.0}, "passed"),
         (["passed", "passed"], {"pass_threshold": 2.5}, "failed"),
-        (["passed", "violation"], {"decides": ["a"], "pass_threshold": 0.0}, "violation"),
+        (["passed", "violation"], {"decides": ["a"], "pass_threshold": 0.5}, "violation"),
     ],
 )
 def test_outcomes_combine(outcomes: list[str], fields: dict[str, Any], outcome: str) -> None:
