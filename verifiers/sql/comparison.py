@@ -1,12 +1,13 @@
 """Whether two results are the same, by rules that a task names. Pure; its work is bounded, whatever the results are."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.verifiers.sql.keys import key_of
 from assay.verifiers.sql.pairing import Nearness, TooMuch, Work, can_pair_off, have_near
-from assay.verifiers.sql.results import Cell, Row, Table
+from assay.verifiers.sql.results import Row, Table
 
 __all__ = ["Columns", "Nulls", "Rows", "Rules", "TooMuch", "Work", "are_same"]
 
@@ -74,13 +75,20 @@ def are_same(gold: Table, found: Table, rules: Rules, work: Work | None = None) 
         return False
     if rules.rows is Rows.BAG and len(gold.rows) != len(found.rows):
         return False
-    agree = _Agreement(rules, _ties(gold, rules), work or Work())
+    if work is None:
+        work = Work()
+        work.left += _cells(gold.rows) + _cells(found.rows)  # to look at each once: as many as a result may have
+    agree = _Agreement(rules, _ties(gold, rules), work)
     if rules.columns is Columns.BY_NAME:
         placed = _by_name(gold, found)
         return placed is not None and agree(gold.rows, placed)
     if agree(gold.rows, found.rows):
         return True
     return rules.columns is Columns.ANY and _permuted(gold, found, agree)
+
+
+def _cells(rows: Sequence[Row]) -> int:
+    return len(rows) * len(rows[0]) if rows else 0
 
 
 def _ties(gold: Table, rules: Rules) -> Sequence[slice]:
@@ -107,16 +115,18 @@ def _permuted(gold: Table, found: Table, agree: "_Agreement") -> bool:
     """Place one column after the other, where the rows so far agree; columns that are alike are tried once."""
     width = len(gold.columns)
     given = list(zip(*found.rows, strict=True))
+    agree.work.take(width * len(found.rows))
+    keys = list(map(key_of, given))
 
     def place(chosen: list[int]) -> bool:
         if len(chosen) == width:
             return True
-        tried: set[tuple[Cell, ...]] = set()
+        tried: set[str] = set()
         begun = [row[: len(chosen) + 1] for row in gold.rows]
         for column in (column for column in range(width) if column not in chosen):
-            if given[column] in tried:
+            if keys[column] in tried:
                 continue
-            tried.add(given[column])
+            tried.add(keys[column])
             agree.work.take(len(gold.rows) * (len(chosen) + 1))
             rows = list(zip(*(given[one] for one in (*chosen, column)), strict=True))
             if agree(begun, rows) and place([*chosen, column]):
@@ -136,6 +146,7 @@ class _Agreement:
 
     def __call__(self, gold: Sequence[Row], found: Sequence[Row]) -> bool:
         """Compare by the rules. Raises TooMuch."""
+        self.work.take(_cells(gold) + _cells(found))
         near = Nearness(self.rules.absolute, self.rules.relative)
         if self.rules.rows is Rows.SET:
             return self._sets(gold, found, near)
@@ -144,18 +155,35 @@ class _Agreement:
         return all(self._bags(gold[tie], found[tie], near) for tie in self.ties)
 
     def _sets(self, gold: Sequence[Row], found: Sequence[Row], near: Nearness) -> bool:
-        wanted, given = set(gold), set(found)
-        if wanted == given or self.rules.is_exact:
-            return wanted == given
-        left, right = list(wanted - given), list(given - wanted)
-        return have_near(left, list(given), near, self.work) and have_near(right, list(wanted), near, self.work)
+        wanted, given = {key_of(row): row for row in gold}, {key_of(row): row for row in found}
+        if wanted.keys() == given.keys() or self.rules.is_exact:
+            return wanted.keys() == given.keys()
+        left = [row for key, row in wanted.items() if key not in given]
+        right = [row for key, row in given.items() if key not in wanted]
+        return have_near(left, list(given.values()), near, self.work) and have_near(
+            right, list(wanted.values()), near, self.work
+        )
 
     def _bags(self, gold: Sequence[Row], found: Sequence[Row], near: Nearness) -> bool:
-        counted, others = Counter(gold), Counter(found)
-        if counted == others or self.rules.is_exact:
-            return counted == others
-        left, right = list((counted - others).elements()), list((others - counted).elements())
+        left, right = _unequal(gold, found)
+        if not left or self.rules.is_exact:
+            return not left
         if can_pair_off(left, right, near, self.work):
             return True
         # Rows that are equal need not be each other's: 0, 1 and 1, 2 agree within 1.
         return have_near(left, found, near, self.work) and can_pair_off(gold, found, near, self.work)
+
+
+def _unequal(gold: Sequence[Row], found: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return what is left of two bags of one size when rows that are equal are taken away, one for one."""
+    waiting: dict[str, list[Row]] = defaultdict(list)
+    for row in gold:
+        waiting[key_of(row)].append(row)
+    right = []
+    for row in found:
+        alike = waiting.get(key_of(row))
+        if alike:
+            alike.pop()
+        else:
+            right.append(row)
+    return [row for alike in waiting.values() for row in alike], right

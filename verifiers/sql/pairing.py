@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.verifiers.sql.keys import key_of, key_of_cell
 from assay.verifiers.sql.results import Cell, Row
 
 _MOST_STEPS = 3_000_000  # cells or pairs of rows looked at for one comparison: some two seconds
@@ -184,16 +185,16 @@ def _fill(seats: _Seats, rows: Sequence[Row]) -> bool:
     return all(map(seats.seat, sorted(rows, key=seats.order)))
 
 
-def _by_frame(rows: Sequence[Row]) -> dict[Row, list[Row]]:
-    found: dict[Row, list[Row]] = defaultdict(list)
+def _by_frame(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         found[_frame(row)].append(row)
     return found
 
 
-def _frame(row: Row) -> Row:
-    """Return the row with all its numbers alike."""
-    return tuple(0 if isinstance(cell, (int, float)) else (cell,) for cell in row)  # type: ignore[misc]  # a key only
+def _frame(row: Row) -> str:
+    """Return the key of the row with all its numbers alike."""
+    return key_of([0 if isinstance(cell, (int, float)) else cell for cell in row])
 
 
 def _telling(rows: Sequence[Row]) -> int | None:
@@ -201,7 +202,7 @@ def _telling(rows: Sequence[Row]) -> int | None:
     if not rows:
         return None
     numeric = [place for place, cell in enumerate(rows[0]) if isinstance(cell, (int, float))]
-    return max(numeric, key=lambda place: len({row[place] for row in rows}), default=None)
+    return max(numeric, key=lambda place: len({key_of_cell(row[place]) for row in rows}), default=None)
 
 
 def _number(cell: Cell) -> float:

@@ -2,11 +2,13 @@
 
 import itertools
 import random
+import time
 
 import pytest
 
 from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules, TooMuch, are_same
 from assay.verifiers.sql.differences import difference
+from assay.verifiers.sql.keys import key_of
 from assay.verifiers.sql.results import Cell, Table, Typed
 
 A, B = ("a", 1), ("b", 2)
@@ -194,3 +196,56 @@ def test_a_message_costs_little() -> None:
     gold, found = (table(*(tuple(chance.choice([0, 1]) for _ in range(40)) for _ in range(300))) for _ in range(2))
 
     assert difference(gold, found, Rules()).startswith("the query gives other rows: 300 rows")
+
+
+_PRIME = 2**61 - 1
+"""Numbers that differ by a multiple of it have one hash."""
+_COLLIDING = {
+    "integers": [(n * _PRIME,) for n in range(20_000)],
+    "floats": [(2.0 ** (61 * (n % 16)) * (1 + n), ) for n in range(20_000)],
+    "pairs": [(-1 - n % 2, (n // 2) * _PRIME) for n in range(20_000)],
+    "with texts": [("a", n * _PRIME, None) for n in range(20_000)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _COLLIDING)
+@pytest.mark.parametrize("relative", [0.0, 1e-9])
+@pytest.mark.parametrize("rows", list(Rows))
+def test_rows_whose_hashes_collide_take_no_longer_than_others(name: str, relative: float, rows: Rows) -> None:
+    """Whatever is asked of them, and whatever is to be said of them: twenty seconds would be quadratic time."""
+    found = table(*_COLLIDING[name])
+    others = table(*((*row[:-1], f"x{n}") for n, row in enumerate(found.rows)))
+    mirrored = Table(found.columns, found.rows[::-1])
+    rules = [Rules(rows, relative=relative), Rules(rows, relative=relative, columns=Columns.ANY)]
+    start = time.process_time()
+
+    for rule in rules:
+        assert are_same(found, mirrored, rule)
+        assert not are_same(others, found, rule)
+        assert "the query gives" in difference(others, found, rule)
+        assert "the query gives" in difference(Table(others.columns, others.rows[:2]), found, rule)
+
+    assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ((1, -0.0), (1.0, 0), True),
+        ((True, 2**70), (1, float(2**70)), True),
+        ((1e300,), (int(1e300),), True),
+        ((2**53 + 1,), (float(2**53),), False),
+        (("1",), (1,), False),
+        (("1;", "2"), ("1", ";2"), False),
+        ((b"1",), ("1",), False),
+        ((None, "x"), ("-;", "x"), False),
+        ((Typed("a", "bc"),), (Typed("ab", "c"),), False),
+        ((float("inf"), 1), (float("-inf"), 1), False),
+        ((0.1,), (0.1,), True),
+        (("\udc80",), ("\udc81",), False),
+    ],
+)
+def test_keys_are_equal_where_rows_are(one: tuple[Cell, ...], other: tuple[Cell, ...], same: bool) -> None:
+    """Values of one kind by value, of others never."""
+    assert (key_of(one) == key_of(other)) is same
+    assert (one == other) is same
