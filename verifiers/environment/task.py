@@ -181,7 +181,7 @@ def _faults_of_judging(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
     if task.progress and task.source is None:
         yield "progress", "there is no source that defines it", "give one instead of success_return, or leave this out"
     if task.return_range is not None and task.return_range[0] >= task.return_range[1]:
-        yield "return_range", "the first of the two must be the lower", "correct the value"
+        yield "return_range", "the first of the two must be the lower", "write [lowest, highest]"
 
 
 def _faults_of_playing(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
@@ -202,4 +202,4 @@ def _faults_of_playing(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
         try:
             json.dumps(getattr(task, name), allow_nan=False)
         except (ValueError, RecursionError) as error:
-            yield name, f"this is no JSON: {error}", "correct the value"
+            yield name, f"this is no JSON: {error}", "write finite numbers, texts, lists and objects"

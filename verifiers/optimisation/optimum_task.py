@@ -118,7 +118,7 @@ class OptimumTask(RuleTask):
         if not given:
             raise misplaced(("model",), f"there is no model: give exactly one of {', '.join(_MODELS)}", absent=True)
         if given[1:]:
-            raise misplaced(given[1:2], f"there is {given[0]} already", f"give exactly one of {', '.join(_MODELS)}")
+            raise misplaced(given[1:2], f"there are {' and '.join(given)}", f"give exactly one of {', '.join(_MODELS)}")
         self.refuse_fields_of_other_kinds(self.answer, _READ, f"for answer {self.answer!r}")
         return self
 

@@ -224,13 +224,16 @@ class SqlTask(RuleTask):
 
     @model_validator(mode="after")
     def _have_one_database(self) -> Self:
-        names = ("schema", "database_base64", "database")
-        given = [bool(self.database_schema), bool(self.database_base64), bool(self.database)]
-        if sum(given) != 1:
+        texts = {
+            "schema": self.database_schema, "database_base64": self.database_base64, "database": self.database,
+        }  # fmt: skip
+        given = [name for name, text in texts.items() if text]
+        if len(given) != 1:
             raise misplaced(
-                (next((name for name, is_there in zip(names, given, strict=True) if is_there), "schema"),),
-                "a task has one database",
-                "give one of schema (with rows), database_base64 and database",
+                (given[1] if given else "schema",),
+                f"there are {' and '.join(given)}" if given else "there is no database",
+                "give exactly one of schema (with rows), database_base64 and database",
+                absent=not given,
             )
         if self.rows and not self.database_schema:
             raise misplaced(("rows",), "rows go with schema only", "leave them out, or give a schema")
