@@ -161,6 +161,19 @@ def test_outcomes_combine(outcomes: list[str], fields: dict[str, Any], outcome: 
     assert verdict.outcome == outcome
 
 
+def test_a_raw_term_below_its_most_is_told_as_a_value() -> None:
+    """The part's own task has passed: it is no failure of it."""
+    shown = {**LAYOUT, "task": {"label": "wren", "weights": {"format": 0}}}
+    loose = f"Well. {RIGHT}"
+
+    reached = judge(CLASS, shown, completion=loose, pass_threshold=1.0)
+    missed = judge(CLASS, shown, completion=loose)
+
+    assert reached.outcome is Outcome.PASSED
+    assert reached.message == "the reward 1 reaches pass_threshold, 1: layout: format is 0, of at most 1"
+    assert (missed.outcome, missed.message) == (Outcome.FAILED, "layout: format is 0, of at most 1")
+
+
 def test_a_violation_earns_nothing() -> None:
     """Whatever the other parts gave."""
     assert judge(stated("a"), stated("b", outcome="violation", reward=0.0)).reward == 0.0
