@@ -29,9 +29,11 @@ _REMEDIES = {
     "less_than_equal": "write a number of at most {le}", "too_short": "give {min_length} or more",
     "too_long": "give {max_length} or fewer", "string_too_short": "write {min_length} or more characters",
     "string_too_long": "write {max_length} or fewer characters", "multiple_of": "write a multiple of {multiple_of}",
+    "string_pattern_mismatch": "write text that the pattern matches",
 }  # fmt: skip
 """What to do about what is of the right type, by the library's type of fault."""
 _LISTED = 12  # fields
+_LONGEST_MESSAGE = 2000  # characters: a check of a model may repeat what is there
 _LONGEST_STEP = 512  # characters of a name in a path, which a caller may have chosen
 _QUOTED = re.compile("'([^']*)'")
 _OBJECTS = ("dict_type", "model_type", "mapping_type", "model_attributes_type")
@@ -64,7 +66,7 @@ def refusal(error: ValidationError, document: object, model: type[BaseModel]) ->
     if first["type"] == "extra_forbidden":
         return _of_unknown_field(where, fields_at(model, first["loc"][:-1]))
     fix = first.get("ctx", {}).get("fix") or _fix(first, faults)
-    message = f"should be {_wanted([first])}" if first["type"] in _OBJECTS else plain(first["msg"])
+    message = f"should be {_wanted([first])}" if first["type"] in _OBJECTS else plain(first["msg"])[:_LONGEST_MESSAGE]
     return InvalidRequest(message, path=json_path("", where), fix=fix)
 
 

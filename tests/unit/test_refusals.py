@@ -118,6 +118,7 @@ def test_weights_are_refused_in_parts_of_a_composite_too(weights: dict[str, floa
 
 
 TESTS = {"tests": ["f()"]}
+CASES = {"cases": [{"stdin": "1", "stdout": "1"}]}
 PART = {"name": "a", "verifier": "math", "task": ANSWER}
 
 
@@ -150,6 +151,7 @@ PART = {"name": "a", "verifier": "math", "task": ANSWER}
         ({"verifier": "composite", "terms": [PART], "decides": ["A"]}, "decides[0]", "did you mean 'a'?"),
         ({"verifier": "math", **ANSWER, "weights": {"acuracy": 1}}, "weights.acuracy", "did you mean 'accuracy'?"),
         ({**TESTS, "scoring": "al"}, "scoring", "did you mean 'all'?"),
+        ({**CASES, "compare": "token"}, "compare", "did you mean 'tokens'?"),
         ({"verifier": "instructions", "checks": [{"check": "verify_keyword"}]}, "checks[0].check", "verify_keywords'?"),
         ({"verifier": "optimum", "model": {"sens": "max"}}, "model.sense", "there is an unknown one, 'sens'"),
     ],
@@ -159,7 +161,7 @@ def test_of_an_unknown_name_the_nearest_is_told_or_those_there_are(fields: dict[
     error = refusal(**fields)
 
     assert error.path == f"tasks[3].{path}"
-    assert fix in error.fix
+    assert fix in f"{error.detail} ({error.fix})"
 
 
 @pytest.mark.parametrize(
@@ -178,6 +180,7 @@ def test_of_an_unknown_name_the_nearest_is_told_or_those_there_are(fields: dict[
         ({**TESTS, "limits": {"files": 3}}, "write a number of at least 16"),
         ({**TESTS, "pass_threshold": 1e400}, "write a finite number"),
         ({**TESTS, "id": ""}, "write 1 or more characters"),
+        ({"verifier": "multiple_choice", "answer": "B", "letters": "a"}, "write text that the pattern matches"),
     ],
 )
 def test_how_to_write_a_value_is_told(fields: dict[str, Any], fix: str) -> None:
@@ -186,11 +189,15 @@ def test_how_to_write_a_value_is_told(fields: dict[str, Any], fix: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["x" * 1_000_000, "tests" * 100_000])
-@pytest.mark.parametrize("where", ["task", "limits", "verifier", "profile", "weights", "parameters"])
+@pytest.mark.parametrize(
+    "where", ["task", "compare", "entry_point", "limits", "verifier", "profile", "weights", "parameters"]
+)
 def test_huge_names_are_neither_compared_nor_repeated(name: str, where: str) -> None:
     """A name of a megabyte costs a refusal of a few thousand characters."""
     ways: dict[str, dict[str, Any]] = {
         "task": {**TESTS, name: 1},
+        "compare": {**CASES, "compare": name},
+        "entry_point": {**TESTS, "entry_point": f"{name}!"},
         "limits": {**TESTS, "limits": {name: 1}},
         "verifier": {"verifier": name},
         "profile": {"verifier": "math", **ANSWER, "profile": name},
