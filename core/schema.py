@@ -76,7 +76,7 @@ class TaskBase(Wire):
     verifier: str = "python"
     """Who judges it; decides which other fields there are."""
     limits: Limits = Limits()
-    """What an attempt may use; tasks that run nothing take none."""
+    """What an attempt may use; refused where no completion starts a process or asks a model (`math`: some do)."""
     gold: str | None = Field(None, validation_alias=AliasChoices("gold", "canonical_solution"))
     """A completion known to be right; run once per task content and remembered. If it fails: `task_error`."""
     requires: tuple[str, ...] = ()
