@@ -5,6 +5,7 @@ of 2^61 - 1), and a container of them takes quadratic time. The hash of a text i
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from assay.verifiers.sql.results import Cell, Typed
 
@@ -27,4 +28,6 @@ def key_of_cell(cell: Cell) -> str:
             return f"t{len(cell.type)},{len(cell.text)};{cell.type}{cell.text}"
         case float() if not cell.is_integer():
             return f"{cell!r};"
+        case Fraction() if cell.denominator != 1:
+            return f"{nearest!r};" if (nearest := float(cell)) == cell else f"{cell};"
     return f"{int(cell)};"
