@@ -29,6 +29,7 @@ _ARCTIC = "Yao et al. 2025, arXiv:2505.20315 (1 / 0.1 / 0); snowflakedb/ArcticTr
 _SPIDER = "Yu et al. 2018, arXiv:1809.08887; Zhong et al. 2020, arXiv:2010.02840 (bag comparison of execution results)"
 _SQL_R1 = "DataArcTech/SQL-R1@acb5c0d, verl/utils/reward_score/synsql.py and exec_eval.py"
 _ENGINE = "duckdb"
+_MOST_SIGNED, _MOST_UNSIGNED = 2**63 - 1, 2**64 - 1
 
 
 class Order(StrEnum):
@@ -147,7 +148,8 @@ class SqlTask(RuleTask):
     database_schema: str = Field("", alias="schema", max_length=10_000_000)
     """Statements that make the tables."""
     rows: dict[str, tuple[tuple[Value, ...], ...]] = Field(default_factory=dict)
-    """Rows by table, inserted in this order; each has a value for every column."""
+    """Rows by table, inserted in this order; each has a value for every column. Integers have 64 bits, with a sign or,
+    in DuckDB, without."""
     database_base64: str = ""
     """The file itself, in base64; what lies in a log beside it is not part of it."""
     database: str = Field("", max_length=500)
@@ -168,9 +170,11 @@ class SqlTask(RuleTask):
     layout: Layout = Layout.SQL_R1
     """What the term `format` asks for."""
     format_gate: bool = False
-    """Whether nothing is run, nor any other term paid or charged, where `format` is not met."""
+    """Whether nothing is run, nor any other term paid or charged, where `format` is not met: all are, if that alone
+    earned more than wrong rows do."""
     signed: bool = False
-    """Whether a term that is not met is -1 instead of 0. `match` stays 0 where nothing ran."""
+    """Whether a term that is not met is -1 instead of 0. Where a query gives no rows, `match` stays 0, unless that
+    earned more than wrong rows do: then it is -1. A refused statement, and no answer, earn the lowest reward."""
     compare: Rows = Rows.BAG
     """Whether rows count as often as they occur."""
     order: Order = Order.AUTO
@@ -214,6 +218,18 @@ class SqlTask(RuleTask):
         if any(len(part.encode("utf-8", "surrogatepass")) > LONGEST_NAME for part in parts):
             raise ValueError(f"no file or folder has a name of more than {LONGEST_NAME} bytes")
         return name
+
+    @model_validator(mode="after")
+    def _hold_no_wide_integers(self) -> Self:
+        most = _MOST_SIGNED if self.dialect == "sqlite" else _MOST_UNSIGNED
+        for table, rows in self.rows.items():
+            for number, row in enumerate(rows):
+                for column, cell in enumerate(row):
+                    if type(cell) is int and not -_MOST_SIGNED - 1 <= cell <= most:
+                        what = f"integers of rows lie between {-_MOST_SIGNED - 1} and {most}"
+                        fix = "write it as text, which the column's type converts, or as a number with a fraction"
+                        raise misplaced(("rows", table, number, column), what, fix)
+        return self
 
     @field_validator("gold_sql")
     @classmethod
