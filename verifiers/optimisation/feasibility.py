@@ -45,7 +45,8 @@ def examine(problem: Problem, values: Floats, tolerances: Tolerances) -> Finding
         fault = _bound_fault(problem, whole, tolerances) or _row_fault(problem, whole, tolerances)
         objective = problem.offset + exact_dot(problem.costs, whole)
     if not integral:
-        fault = f"{problem.names[int(np.argmax(off))]} is no integer"
+        at = int(np.argmax(off))
+        fault = f"{problem.names[at]} is no integer: {float(values[at]):.15g}"
     return Finding(not fault, integral, objective if math.isfinite(objective) else None, fault)
 
 
@@ -55,7 +56,12 @@ def _bound_fault(problem: Problem, values: Floats, tolerances: Tolerances) -> st
     satisfied = ((problem.low == -np.inf) | (values >= problem.low - allowed_low)) & (
         (problem.high == np.inf) | (values <= problem.high + allowed_high)
     )
-    return "" if satisfied.all() else f"{problem.names[int(np.argmin(satisfied))]} is out of bounds"
+    if satisfied.all():
+        return ""
+    at = int(np.argmin(satisfied))
+    value, low, high = (float(numbers[at]) for numbers in (values, problem.low, problem.high))
+    bound = f"below its lower bound, {low:.15g}" if value < low else f"above its upper bound, {high:.15g}"
+    return f"{problem.names[at]} is out of bounds: {value:.15g} is {bound}"
 
 
 def _row_fault(problem: Problem, values: Floats, tolerances: Tolerances) -> str:

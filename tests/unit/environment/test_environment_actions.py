@@ -55,7 +55,7 @@ def test_names_stand_for_actions() -> None:
 @pytest.mark.parametrize(
     ("action", "names", "said"),
     [
-        ("Down", {"down": 1, "on": 2}, "'Down' is no integer of Discrete(4); names of actions, letter case counts: down, on"),
+        ("Down", {"down": 1, "on": 2}, "is no integer of Discrete(4); names of actions, letter case counts: down, on"),
         ("fly", {f"way{n}": 1 for n in range(20)}, "way6, way7 and 12 more"),
         ("fly", {}, "action 1: 'fly' is no integer of Discrete(4); the task has no action_names"),
         (9, {"down": 1}, "action 1: 9 is not in Discrete(4)"),

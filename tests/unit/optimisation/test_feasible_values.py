@@ -37,8 +37,8 @@ def difference(rhs: float) -> dict[str, Any]:
     [
         ({"x": 3, "y": 1}, True, ""),
         ({"x": 3, "y": 1 + 5e-7}, True, ""),
-        ({"x": 3 + 5e-6, "y": 0}, False, "x is out of bounds"),
-        ({"x": 0, "y": -1e-5}, False, "y is out of bounds"),
+        ({"x": 3 + 5e-6, "y": 0}, False, "x is out of bounds: 3.000005 is above its upper bound, 3"),
+        ({"x": 0, "y": -1e-5}, False, "y is out of bounds: -1e-05 is below its lower bound, 0"),
         ({"x": 3, "y": 1.001}, False, "constraint 0"),
         ({"x": 0, "y": 2.1}, False, "constraint 1"),
     ],
@@ -81,7 +81,7 @@ def test_integers_count_as_the_nearest() -> None:
     far = found({"x": 2.5, "y": 1}, variables=whole)
 
     assert (near.feasible, near.integral, near.objective) == (True, True, 11.0)
-    assert (far.feasible, far.integral, far.fault) == (False, False, "x is no integer")
+    assert (far.feasible, far.integral, far.fault) == (False, False, "x is no integer: 2.5")
 
 
 def test_binaries_are_0_or_1() -> None:

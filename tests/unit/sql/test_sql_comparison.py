@@ -239,7 +239,7 @@ def test_rows_without_a_key_have_their_own_tie() -> None:
         (table(("a",), ("b",)), Rules(), "the query gives 1 column, not 2"),
         (table(columns=("c0",)), Rules(), "the query gives 0 rows, not 2"),
         (table(A, ("b", 7)), Rules(), "other rows: 2 rows of 2 columns, as many as are right; column 2 is the first"),
-        (table(("a", "1"), ("b", "2")), Rules(), "column 2 is the first with other values: it holds texts where numbers"),
+        (table(("a", "1"), ("b", "2")), Rules(), "column 2 is the first with other values: it holds texts where"),
         (table(("a", 1), ("b", None)), Rules(), "it holds NULLs, numbers where numbers are right"),
         (table((Typed("DATE", "a"), 1), (b"b", 2)), Rules(), "holds bytes, values of type DATE where texts are right"),
         (table(("a", 2), ("b", 1)), Rules(), "each column has the right values, but they stand together in other rows"),
