@@ -42,11 +42,13 @@ class Part(Wire):
     verifier: str
     """The verifier that judges it; not `composite`."""
     task: dict[str, Any] = Field(default_factory=dict)
-    """The fields of its task that belong to its verifier."""
+    """The fields of its task that belong to its verifier. Modules that it needs are named in the whole's `requires`."""
     weight: Factor = 1.0
     """Factor of the part in the reward."""
     term: str | None = None
-    """The raw term of its verdict that is the part's value; default: its reward."""
+    """The raw term of its verdict that is the part's value; default: its reward. A term that counts something, such as
+    `steps`, is 0 where there is no answer: with a negative weight, giving up is cheaper than trying. Weigh it in the
+    part's own task, and take its reward."""
     gate: Name | None = None
     """A part that must have passed for this one to count; its raw terms are handed back in any case.
 

@@ -136,7 +136,8 @@ class EnvironmentTask(SourcedTask):
     """Whether the policy is called as `policy(observation, info)`."""
     forbid: tuple[Dotted, ...] = ()
     """Modules and names whose use in the policy is a `violation`, such as `gymnasium`. Found in the syntax tree, for
-    honest models: `__import__('gymna' + 'sium')` passes. The jail is the wall; against planning ahead, name another `seed`."""
+    honest models: `__import__('gymna' + 'sium')` passes. The jail is the wall; against planning ahead,
+    name another `seed`."""
     source: str | None = Field(None, min_length=1, max_length=1_000_000)
     """Trusted Python source of `verify(trajectory, final)`, and of `progress(trajectory, final)` where that is asked
     for; each returns a bool or a number from 0 to 1. See docs/environments.md for what they are given."""

@@ -105,8 +105,8 @@ class OptimumTask(RuleTask):
     fences: bool = True
     """With `program`: whether it may stand in a fence where there is no section `<python>`."""
     forbid: tuple[Dotted, ...] = ()
-    """With `program`: modules and names whose use is a `violation`. Found in the syntax tree, for honest models; the jail
-    is the wall."""
+    """With `program`: modules and names whose use is a `violation`. Found in the syntax tree, for honest models; the
+    jail is the wall."""
 
     @field_validator("requires")
     @classmethod
