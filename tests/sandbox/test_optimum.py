@@ -47,6 +47,8 @@ binary
  b c
 end
 """
+KNAPSACK = "max\n 10a + 9b\nst\n 500001a + 500000b <= 1000000\nbinary\n a b\nend\n"
+DEAR = "max\n 1000000a + b\nst\n a + b <= 2\nbinary\n a b\nend\n"
 NO_WAY_ON = "min\n x\nst\n c1: x - 100000000 b <= 0\n c2: x >= 5\n c3: b <= 0.5\nbinary\n b\nend\n"
 NO_WAY_UP = "max\n y + 0 x\nst\n c1: x - 100000000 b <= 0\n c2: x >= 5\n c3: b <= 0.5\nbinary\n b\nend\n"
 
@@ -139,6 +141,20 @@ def test_a_model_that_is_not_solved_in_time(judge: Judge) -> None:
 def test_the_best_is_one_that_an_answer_can_reach(judge: Judge, values: str, reward: float) -> None:
     """HiGHS takes 6e-8 for a whole number, and so finds 0.6 where 100.6 is the best."""
     assert judge(values, lp=BIG_M).reward == reward
+
+
+@pytest.mark.parametrize(
+    ("model", "values", "reward"),
+    [
+        (KNAPSACK, '{"a": 1, "b": 0}', 1.0),
+        (KNAPSACK, '{"a": 1, "b": 1}', 0.0),
+        (DEAR, '{"a": 1, "b": 1}', 1.0),
+        (DEAR, '{"a": 1, "b": 0}', 0.0),
+    ],
+)
+def test_no_tolerance_buys_a_unit_of_whole_numbers(judge: Judge, model: str, values: str, reward: float) -> None:
+    """Neither in a row nor in the objective, however large they are."""
+    assert judge(values, lp=model).reward == reward
 
 
 @pytest.mark.parametrize("model", [NO_WAY_ON, NO_WAY_UP])
