@@ -74,10 +74,11 @@ class SqlTask(RuleTask):
     rows are `output_exceeded`. A gold query that fails, writes or exceeds a limit is `task_error`.
 
     Values are equal as Python's are: 20 and 20.0, true and 1; text '3' is not 3; dates and other types go by type and
-    text. Rows in the order of the gold, where that counts, must be exactly in it, even where the gold leaves ties: let
-    it order by enough columns, or name those that it orders by (`order_keys`). A query is judged by its rows alone:
-    `VALUES` with the right ones is right, so prefer databases whose answers cannot be read off the prompt, and mind
-    golds that give no rows (`empty_gold`).
+    text, dates and times as Python holds them: to the microsecond, and infinity as its last day. Rows in the order of
+    the gold, where that counts, must be exactly in it, even where the gold leaves ties: let it order by enough columns,
+    or name those that it orders by (`order_keys`). A query is judged by its rows alone: `VALUES` with the right ones is
+    right, so prefer databases whose answers cannot be read off the prompt, and mind golds that give no rows
+    (`empty_gold`).
     Source: arXiv:2505.20315; arXiv:2010.02840.
     """
 
@@ -183,14 +184,18 @@ class SqlTask(RuleTask):
     """Columns of the gold's result that its order is by, by name (letter case aside) or place from 1: rows that are
     equal in all of them may come in any order. Empty: every row has its one place. Only where the order matters."""
     columns: Columns = Columns.ORDERED
-    """Which column is compared with which. An assignment that takes too long to find is no match."""
+    """Which column is compared with which. An assignment that takes too long to find is no match. Where the gold's own
+    columns are why, it is `task_error`, as it is where very many of the gold's rows are within the tolerances of others
+    in two columns of numbers or more."""
     nulls: Nulls = Nulls.EQUAL
     """What NULL is equal to."""
     absolute_tolerance: Tolerance = 0.0
     """Numbers that differ by no more are equal."""
     relative_tolerance: Tolerance = 1e-9
-    """So are numbers that differ by no more than this share of the larger, unless both are integers: sums of fractions
-    depend on the order of their terms."""
+    """So are numbers that differ by no more than this share of the larger, where the gold's is no integer: sums of
+    fractions depend on the order of their terms. An integer of the gold, a whole DECIMAL too, wants that integer, or a
+    fraction that only rounding keeps from it: by 2^-20, or half the distance of floats of that size if that is more.
+    """
     distinct: Literal["kept", "dropped"] = "kept"
     """Whether the word DISTINCT is deleted from both queries before they run (Spider's and SQL-R1's evaluation)."""
     empty_gold: EmptyGold = EmptyGold.ALLOW

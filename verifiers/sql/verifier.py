@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Role, Slot
 from assay.schema import Usage, Verdict
 from assay.verifiers.rules.rule import Scored, Term, conclude, lowest_terms
 from assay.verifiers.sql.asking import Ran
-from assay.verifiers.sql.comparison import TooMuch, are_same
+from assay.verifiers.sql.comparison import TooMuch, are_same, may_be_too_much
 from assay.verifiers.sql.differences import difference
 from assay.verifiers.sql.extraction import Found, find_query, has_layout
 from assay.verifiers.sql.golds import Golds
@@ -99,11 +100,16 @@ def _not_run(task: SqlTask, formed: bool, ran: Ran) -> _Judged:
 
 
 def _compare(task: SqlTask, gold: Table, found: Table) -> tuple[bool, str]:
-    """Return whether the rows are right; the message tells how they differ, and nothing of what the gold holds."""
+    """Return whether the rows are right; the message tells how they differ, and nothing of what the gold holds.
+
+    Raises TaskFault where nobody can tell because of the gold's own shape.
+    """
     rules = task.rules_for(gold)
     try:
         is_right = are_same(gold, found, rules)
     except TooMuch as error:
+        if may_be_too_much(gold, rules):
+            raise TaskFault(f"the gold's own rows are why: {error}") from error
         return False, str(error)
     return is_right, "" if is_right else difference(gold, found, rules)
 
