@@ -40,7 +40,9 @@ class Order(StrEnum):
     MENTIONED = "mentioned"
     """Where the gold query holds the words anywhere: Spider's rule."""
     IGNORE = "ignore"
+    """Never: rows are compared as a bag or a set."""
     REQUIRED = "required"
+    """Always, whatever the gold query says."""
 
 
 class EmptyGold(StrEnum):
@@ -179,7 +181,7 @@ class SqlTask(RuleTask):
     compare: Rows = Rows.BAG
     """Whether rows count as often as they occur."""
     order: Order = Order.AUTO
-    """When the order of rows matters; never with `compare` set."""
+    """When the order of rows matters. With `compare` set it never does, whatever this says."""
     order_keys: tuple[ColumnName | ColumnPlace, ...] = Field((), max_length=100)
     """Columns of the gold's result that its order is by, by name (letter case aside) or place from 1: rows that are
     equal in all of them may come in any order. Empty: every row has its one place. Only where the order matters."""
