@@ -12,7 +12,7 @@ from assay.cli.inputs import Batch, gold_attempt, read_tasks
 from assay.cli.local import Job, Scorer, build_jobs, builtin_registry, in_input_order, open_scorer
 from assay.cli.options import Commands, add_command, add_format_option, add_sandbox_options, settings_from
 from assay.cli.progress import Progress
-from assay.cli.tally import counted
+from assay.counting import counted
 from assay.outcomes import Outcome
 from assay.schema import BatchOptions, Result
 

@@ -11,9 +11,10 @@ from assay.cli.datasets import Dataset
 from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, read_batch
 from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
-from assay.cli.tally import Tally, counted
+from assay.cli.tally import Tally
 from assay.clients.advantages import grpo, rewards_and_groups
 from assay.clients.client import Client
+from assay.counting import counted
 from assay.errors import InvalidRequest
 from assay.schema import Result
 from assay.settings import override

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from assay.counting import counted
 from assay.outcomes import NULL_REWARD, Outcome
 from assay.schema import Result
 
@@ -54,11 +55,6 @@ class Tally:
 
     def _place(self, name: str) -> int:
         return min(self.groups[name])
-
-
-def counted(number: int, noun: str) -> str:
-    """Return `1 attempt`, `2 attempts`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _rewards_text(group: dict[int, float | None]) -> str:

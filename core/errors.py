@@ -21,6 +21,7 @@
         │       └── Late           it does not answer in time
         ├── VerifierFault          a verifier's own code failed; names the verifier
         └── ServiceUnavailable     a client gave up: the service cannot be reached or cannot answer
+            └── Unserved           no running worker takes what a call waits for (`service.shortages`)
 
 `verifiers.evaluate` alone turns the last three branches into outcomes. Signals between a few neighbouring modules
 (a closed channel, tests that must share a jail) stand beside whoever raises them and never reach it.

@@ -76,7 +76,7 @@ class TaskBase(Wire):
     verifier: str = "python"
     """Who judges it; decides which other fields there are."""
     limits: Limits = Limits()
-    """What an attempt may use; tasks that run nothing take none."""
+    """What an attempt may use; refused where no completion starts a process or asks a model (`math`: some do)."""
     gold: str | None = Field(None, validation_alias=AliasChoices("gold", "canonical_solution"))
     """A completion known to be right; run once per task content and remembered. If it fails: `task_error`."""
     requires: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class TaskBase(Wire):
     scoring: Scoring = Scoring.SHARE
     """How tests become a reward, where there are tests."""
     pass_threshold: float | None = Field(None, allow_inf_nan=False)
-    """Reward at or above which the outcome is `passed`; default: full marks."""
+    """Reward at or above which the outcome is `passed`; default: full marks. Above the lowest reward of the task."""
     metadata: dict[str, Any] = Field(default_factory=dict)
     """The caller's own; handed back with every result."""
 

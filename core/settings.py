@@ -3,7 +3,6 @@
 This is the only module that reads the environment.
 """
 
-import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 
 from assay.errors import InvalidRequest, plain
 from assay.levels import Level
+from assay.spelling import nearest
 
 _PREFIX = "ASSAY_"
 NUMERIC_TUNING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
@@ -122,7 +122,7 @@ def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
     known = {*_ELSEWHERE, *(f"{_PREFIX}{name.upper()}" for name in Settings.model_fields)}
     descriptions = []
     for name in sorted(name for name in source if name.startswith(_PREFIX) and name not in known):
-        descriptions.append(f"{name} is not a setting; {_nearest(name, known)}")
+        descriptions.append(f"{name} is not a setting; {_advice(name, known)}")
     return descriptions
 
 
@@ -138,15 +138,15 @@ def _read_file(file: Path) -> Mapping[str, object]:
         raise InvalidRequest(f"cannot read settings file {file}: {error}", path=str(file)) from error
     for name in values:
         if name not in Settings.model_fields:
-            fix = _nearest(name, Settings.model_fields)
+            fix = _advice(name, Settings.model_fields)
             raise InvalidRequest(f"{name} is not a setting", path=str(file), fix=fix)
     return values
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _advice(name: str, known: Iterable[str]) -> str:
     """Return what to do about a name that is none of the `known`."""
-    nearest = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"did you mean {nearest[0]}?" if nearest else "see the settings in the README"
+    meant = nearest(name, sorted(known))
+    return "see the settings in the README" if meant is None else f"did you mean {meant}?"
 
 
 def _validate(values: Mapping[str, object]) -> Settings:

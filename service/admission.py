@@ -7,7 +7,11 @@ from assay.errors import InvalidRequest
 from assay.schema import BatchOptions
 from assay.service.bodies import Kind, Part, walk, walk_lines
 from assay.service.draft import Draft, NewBatch, StoredTasks
+from assay.spelling import choices, shown
+from assay.verifiers.refusals import json_path
 from assay.verifiers.registry import parse, parse_texts
+
+_OF_A_BATCH = ("tasks", "attempts", "options", "task", "task_id", "completion")
 
 
 def read_batch(data: bytes, kind: Kind, query: Mapping[str, str], draft: Draft, stored: StoredTasks) -> NewBatch:
@@ -70,7 +74,8 @@ def _add_fields(fields: dict[str, Any], draft: Draft, size: int) -> None:
             raise InvalidRequest(f"{name} is not a list", path=name, fix=f'send "{name}": [...]')
     if not fields.keys() & {"task", "completion", "task_id", "id"}:
         name = min(fields)
-        raise InvalidRequest(f"unknown field {name!r}", path=name, fix="remove the field, or check its spelling")
+        fix = f"{choices(name, _OF_A_BATCH)}, or remove it"
+        raise InvalidRequest(f"unknown field {shown(name)}", path=json_path("", (name,)), fix=fix)
     if draft.size:
         name = min(fields)
         raise InvalidRequest(

@@ -23,7 +23,8 @@ from assay.service.problems import Problem
 from assay.service.routes_batches import batch_routes
 from assay.service.routes_service import open_routes, service_routes
 from assay.service.routes_tasks import task_routes
-from assay.verifiers.refusals import json_path
+from assay.spelling import choices, shown
+from assay.verifiers.refusals import json_path, remedy
 
 log = logging.getLogger(__name__)
 
@@ -101,10 +102,8 @@ async def _check_query(request: Request) -> None:
     known = [field.alias for field in route.dependant.query_params]
     for name in request.query_params:
         if name not in known:
-            choices = f"; there are {', '.join(known)}" if known else ""
-            raise InvalidRequest(
-                f"unknown query parameter {name!r}", path=name, fix=f"remove it, or check its spelling{choices}"
-            )
+            fix = f"{choices(name, known)}, or remove it" if known else "remove it"
+            raise InvalidRequest(f"unknown query parameter {shown(name)}", path=json_path("", (name,)), fix=fix)
 
 
 async def _on_assay_error(_request: Request, error: Exception) -> Response:
@@ -121,7 +120,7 @@ async def _on_validation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     path = json_path("", first["loc"][1:])
-    return _answer(problems.of_error(InvalidRequest(plain(first["msg"]), path=path, fix="correct the value")))
+    return _answer(problems.of_error(InvalidRequest(plain(first["msg"]), path=path, fix=remedy(first))))
 
 
 async def _on_disconnect(_request: Request, _error: Exception) -> Response:

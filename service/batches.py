@@ -90,6 +90,16 @@ class Batches:
         with self._admitting:
             self._connection.guarded(marker, build)
 
+    def forget(self, idempotency: Idempotency, batch_id: str) -> None:
+        """Have a key stand for nothing, if it stands for this batch: who sends it again starts afresh."""
+        marker = keys.idempotency(idempotency.digest)
+
+        def build(value: bytes | None, pipeline: Pipeline) -> None:
+            if value is not None and json.loads(value)[1] == batch_id:
+                pipeline.delete(marker)
+
+        self._connection.guarded(marker, build)
+
     def late(self) -> list[str]:
         """Return unfinished batches whose deadline has passed, and have their chunks brought forward.
 

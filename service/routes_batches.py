@@ -20,6 +20,7 @@ from assay.service.draft import NewBatch
 from assay.service.intake_http import BodyReader, idempotency_of
 from assay.service.parts import Parts
 from assay.service.results import Reader
+from assay.service.shortages import Unserved
 from assay.verifiers.registry import parse
 
 NDJSON = "application/x-ndjson"
@@ -84,9 +85,20 @@ class _BatchRoutes:
         return Response(b'{"results":[' + b",".join(lines) + b"]}", media_type="application/json")
 
     async def _score_once(self, batch: NewBatch, idempotency: Idempotency) -> list[bytes]:
-        """Return the lines of a kept batch: a call that is sent again waits for what the first one started."""
+        """Return the lines of a kept batch: a call that is sent again waits for what the first one started.
+
+        Where no worker takes it, it is cancelled and its key forgotten: nobody but the caller knows of it, by its key.
+        """
         accepted = await asyncio.to_thread(self._parts.batches.accept, batch, idempotency, interactive=True)
-        return await self._parts.shortages.unless_unserved(batch.entries, self._all_lines(accepted.batch_id))
+        try:
+            return await self._parts.shortages.unless_unserved(batch.entries, self._all_lines(accepted.batch_id))
+        except Unserved:
+            await asyncio.shield(asyncio.to_thread(self._drop, accepted.batch_id, idempotency))
+            raise
+
+    def _drop(self, batch_id: str, idempotency: Idempotency) -> None:
+        self._parts.batches.forget(idempotency, batch_id)
+        _cancel(self._parts, batch_id, None)
 
     async def _all_lines(self, batch_id: str) -> list[bytes]:
         """Wait for all lines of a batch; return them in input order."""

@@ -14,8 +14,10 @@ from assay.service.draft import Draft, Drafted
 from assay.service.intake_http import BodyReader
 from assay.service.parts import Parts
 from assay.service.task_stats import read_stats
+from assay.spelling import shown
 from assay.verifiers.described import described_schema
 from assay.verifiers.interface import Verifier
+from assay.verifiers.refusals import json_path
 
 
 def task_routes(parts: Parts) -> APIRouter:
@@ -87,7 +89,9 @@ class _TaskRoutes:
 def _read_tasks(data: bytes, kind: Kind, draft: Draft) -> None:
     for part in walk(data) if kind is Kind.JSON else walk_lines(data):
         if kind is Kind.JSON and (part.name != "tasks" or part.index is None):
-            raise InvalidRequest(f"unknown field {part.name!r}", path=part.name, fix='send {"tasks": [...]}')
+            raise InvalidRequest(
+                f"unknown field {shown(part.name)}", path=json_path("", (part.name,)), fix='send {"tasks": [...]}'
+            )
         draft.add_task(part.value, part.path, part.size)
     if not draft.size:
         raise InvalidRequest("there are no tasks", path="tasks", fix="send at least one task")

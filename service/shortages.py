@@ -23,6 +23,11 @@ log = logging.getLogger(__name__)
 
 Value = TypeVar("Value")
 
+
+class Unserved(ServiceUnavailable):
+    """No running worker takes what a held call waits for."""
+
+
 SETTLED_S = 5.0
 """What has lasted so long is no worker that is being replaced: it is logged, and held calls end."""
 _LOOK_S = 1.0
@@ -94,7 +99,7 @@ class Shortages:
     async def unless_unserved(self, entries: Iterable[Entry], work: Awaitable[Value]) -> Value:
         """Return what `work` returns, which waits for these attempts.
 
-        Raises ServiceUnavailable once it has been certain for SETTLED_S that no live worker takes some of them.
+        Raises Unserved once it has been certain for SETTLED_S that no live worker takes some of them.
         """
         needs = {entry.task.requires for entry in entries} - {()}
         if not needs:
@@ -104,7 +109,7 @@ class Shortages:
             await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
                 lack = watching.result()
-                raise ServiceUnavailable(f"{lack.detail} ({lack.fix})")
+                raise Unserved(f"{lack.detail} ({lack.fix})")
             return working.result()
         finally:
             working.cancel()

@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.spelling import choices, shown
+
 _SPEC = re.compile(r"float\(\s*([0-9.eE+-]+)\s*\)")
 _INTEGER = re.compile(r"([+-]?)0*([0-9]+)", re.ASCII)
 _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+(?:e[+-]?[0-9]+)?|inf|infinity|nan)", re.ASCII | re.IGNORECASE
 )
+_WRITTEN = ("exact", "trailing_whitespace", "tokens", "lines_unordered", "float(TOL)")
 _SHOWN = 200  # characters of a line in a message
 _LONGEST_NUMBER = 400  # characters; a longer token is text, so that reading numbers stays linear
 
@@ -110,13 +113,11 @@ def parse_comparison(text: str) -> Comparison:
     if match := _SPEC.fullmatch(text):
         tolerance = float(match.group(1))
         if not math.isfinite(tolerance) or tolerance < 0:
-            raise ValueError(f"the tolerance of {text!r} is not a finite number at or above 0")
+            raise ValueError(f"the tolerance of {shown(text)} is not a finite number at or above 0")
         return Comparison(Mode.FLOAT, tolerance)
     if text in set(Mode) and text != Mode.FLOAT:
         return Comparison(Mode(text))
-    raise ValueError(
-        f"unknown comparison {text!r}; use exact, trailing_whitespace, tokens, lines_unordered or float(TOL)"
-    )
+    raise ValueError(f"unknown comparison {shown(text)}: {choices(text, _WRITTEN)}")
 
 
 def _text(data: bytes) -> str:

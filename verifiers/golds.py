@@ -53,9 +53,13 @@ class Golds:
         Raises InfraFault if it says nothing.
         """
         if verdict.outcome in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE, Outcome.CANCELLED):
-            raise InfraFault(f"the gold could not be run: {verdict.outcome} {verdict.message}")
+            raise InfraFault(f"the gold could not be run: {_ending(verdict)}")
         passes = verdict.outcome is Outcome.PASSED
-        fault = "" if passes else f"the gold does not pass: {verdict.outcome} {verdict.message}"
+        fault = "" if passes else f"the gold does not pass: {_ending(verdict)}"
         if verdict.outcome in _LASTING:
             self._faults.put(key, fault)
         return fault
+
+
+def _ending(verdict: Verdict) -> str:
+    return ": ".join(filter(None, (str(verdict.outcome), verdict.message)))

@@ -69,5 +69,8 @@ class Ranged(Protocol):
     """A verifier that knows what its rewards lie between otherwise than by terms whose weighted sum they are."""
 
     def reward_range(self, task: Any) -> tuple[float, float] | None:
-        """Return the lowest and the highest reward of a task; infinite: there is no bound; None: nobody knows."""
+        """Return the lowest and the highest reward of a task; infinite: there is no bound; None: nobody knows.
+
+        A violation need not be counted: no threshold lets it pass.
+        """
         ...

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self  # Any: arguments and expected 
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, model_validator
 
 from assay.schema import Scoring, TaskBase, Wire
+from assay.spelling import shown
 from assay.verifiers.comparison import parse_comparison
 from assay.verifiers.entry import derive_entry, imported_names
 from assay.verifiers.refusals import misplaced
@@ -55,7 +56,7 @@ _LONGEST_NAME = 240  # bytes: with `.py` or its cache's ending after it, it is s
 
 def _check_dotted(text: str) -> str:
     if text and not all(part.isidentifier() for part in text.split(".")):
-        raise ValueError(f"{text!r} is not a dotted name")
+        raise ValueError(f"{shown(text)} is not a dotted name")
     if any(len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in text.split(".")):
         raise ValueError(f"no part of a dotted name may have more than {_LONGEST_NAME} bytes: it names a file")
     return text

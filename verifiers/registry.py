@@ -8,6 +8,8 @@ from pydantic import BaseModel, ValidationError
 
 from assay.errors import InvalidRequest, NotFound
 from assay.schema import TaskBase
+from assay.spelling import choices, nearest, shown
+from assay.verifiers.fields import names_of
 from assay.verifiers.interface import Verifier
 from assay.verifiers.plugins import Plugin
 from assay.verifiers.ranges import check_threshold
@@ -34,7 +36,7 @@ class Registry:
         try:
             return self._by_name[name]
         except KeyError:
-            raise NotFound(self.missing(name), fix=f"use one of {', '.join(self.names)}") from None
+            raise NotFound(self.missing(name), fix=choices(name, self.names)) from None
 
     def origin(self, name: str) -> str:
         """Return which distribution brings a verifier; empty for those that come with Assay."""
@@ -43,7 +45,7 @@ class Registry:
     def missing(self, name: object) -> str:
         """Say that there is no verifier of that name, and why, where a plugin was to be it."""
         refused = [plugin.refusal for plugin in self.plugins if plugin.name == name]
-        return f"unknown verifier {name!r}{': ' if refused else ''}{'; '.join(refused)}"
+        return f"unknown verifier {shown(name)}{': ' if refused else ''}{'; '.join(refused)}"
 
     def parse_task(self, document: object, *, path: str = "task") -> TaskBase:
         """Parse a task of any verifier. Raises InvalidRequest naming the path of the fault."""
@@ -51,7 +53,7 @@ class Registry:
             raise InvalidRequest("a task is a JSON object", path=path, fix="send {...} with an id and tests")
         name = document.get("verifier", "python")
         if not isinstance(name, str) or name not in self._by_name:
-            raise InvalidRequest(self.missing(name), path=f"{path}.verifier", fix=f"use one of {', '.join(self.names)}")
+            raise InvalidRequest(self.missing(name), path=f"{path}.verifier", fix=choices(name, self.names))
         verifier = self._by_name[name]
         try:
             task = parse(verifier.task_model, document, path=path, context={"registry": self})
@@ -60,7 +62,9 @@ class Registry:
                     check_weights(task, verifier.terms(task))
                 check_threshold(verifier, task)
         except InvalidRequest as error:
-            if "verifier" not in document:
+            if "verifier" not in document and _may_be_of_another(
+                verifier, document, error.path.removeprefix(f"{path}.")
+            ):
                 error.fix += f"; a task without `verifier` is one of {name!r}: name its verifier if that is another"
             raise
         return task
@@ -80,11 +84,22 @@ class Registry:
         if profile not in known:
             where = f"the task at {place}" if place else "the task"
             raise InvalidRequest(
-                f"verifier {name!r} has no profile {profile!r}, and {where} names none",
+                f"verifier {name!r} has no profile {shown(profile)}, and {where} names none",
                 path=option,
-                fix=f"use one of {', '.join(known)}" if known else "leave it out, or score that task apart",
+                fix=choices(profile, known) if known else "leave it out, or score that task apart",
             )
         return {**document, "profile": profile}
+
+
+def _may_be_of_another(verifier: Verifier, document: Mapping[str, Any], field: str) -> bool:
+    """Whether a task was perhaps meant for another verifier: a field is wrong that this one lacks, or that is lacking.
+
+    A name that is nearly one of its own is misspelled, and what every task has says nothing.
+    """
+    known = names_of(verifier.task_model)
+    if field in known:
+        return field not in document and field not in TaskBase.model_fields
+    return field in document and nearest(field, known) is None
 
 
 def profiles_of(verifier: Verifier) -> tuple[str, ...]:
@@ -101,7 +116,7 @@ def parse(
         try:
             return model.model_validate(document, context=context)
         except ValidationError as error:
-            raise refusal(error, document) from error
+            raise refusal(error, document, model) from error
 
 
 def parse_texts(model: type[Model], texts: Mapping[str, str], *, path: str) -> Model:
@@ -110,7 +125,7 @@ def parse_texts(model: type[Model], texts: Mapping[str, str], *, path: str) -> M
         try:
             return model.model_validate_strings(texts)
         except ValidationError as error:
-            raise refusal(error, texts) from error
+            raise refusal(error, texts, model) from error
 
 
 @contextmanager

@@ -87,18 +87,22 @@ def test_assay_score_judges_by_them(assay: Assay, tmp_path: Path) -> None:
     assert done.returncode == Exit.OK, done.stderr
     results = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(result["outcome"], result["reward"]) for result in results] == ENDS
+    said = [result["message"] for result in results]
+    assert (said[1], said[4]) == ("8.5 km is not that length", "it is longer than 14 characters")
 
 
 def test_a_profile_of_theirs_is_one_like_any(assay: Assay, tmp_path: Path) -> None:
     """`--profile` presets their fields, and is refused where nobody knows it."""
     tasks, attempts = tmp_path / "tasks.json", tmp_path / "attempts.json"
     tasks.write_text(json.dumps(CONVERSION))
-    attempts.write_text(json.dumps(ATTEMPTS[:1]))
+    attempts.write_text(json.dumps([ATTEMPTS[0], {"task_id": "walk", "completion": "<answer>8046.7 m</answer>"}]))
 
     known = assay("score", tasks, attempts, "--profile", "school/hardened")
     unknown = assay("score", tasks, attempts, "--profile", "school/paper")
 
-    assert json.loads(known.stdout)["reward"] == 1.5
+    right, other_unit = (json.loads(line) for line in known.stdout.splitlines())
+    assert right["reward"] == 1.5
+    assert (other_unit["reward"], other_unit["message"]) == (1.0, "it is not in km")
     assert unknown.returncode == Exit.REFUSED
 
 

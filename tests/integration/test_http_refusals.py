@@ -201,6 +201,35 @@ def test_unknown_query_parameters_are_refused(http: httpx.Client, method: str, p
     assert answer.json()["path"] == name
 
 
+@pytest.mark.parametrize(
+    ("query", "fields", "meant"),
+    [
+        ("", {"option": {}}, "options"),
+        ("", {"options": {"priorty": 1}}, "priority"),
+        ("?priorty=1", {}, "priority"),
+        ("", {"attempts": [{"task_id": "t0", "completion": "", "gruop": "g"}]}, "group"),
+        ("", {"tasks": [echo_task(test=[])]}, "tests"),
+    ],
+)
+def test_the_name_that_was_meant_is_told(http: httpx.Client, query: str, fields: dict[str, Any], meant: str) -> None:
+    """Of fields and options, in the body as in the query."""
+    answer = http.post(f"/v1/batches{query}", content=changed(**fields), headers=JSON)
+
+    assert answer.status_code == 422
+    assert f"did you mean '{meant}'?" in answer.json()["fix"]
+
+
+def test_of_a_query_that_is_no_number_it_is_told_what_to_write(http: httpx.Client) -> None:
+    """As of a field that is none, but for the quotes, which no query has; a parameter's name is told too."""
+    batch_id = submit(http, batch(1))
+
+    wrong = http.get(f"/v1/batches/{batch_id}/results.jsonl?after=x").json()
+    unknown = http.get(f"/v1/batches/{batch_id}/results.jsonl?folow=1").json()
+
+    assert wrong["fix"] == "write a whole number"
+    assert "did you mean 'follow'?" in unknown["fix"]
+
+
 @pytest.mark.parametrize("name", ["gzip", "zstd"])
 def test_a_decompression_bomb_is_refused(http: httpx.Client, name: str) -> None:
     """A small body that unpacks to a huge one is a 413 and is never unpacked whole."""

@@ -172,15 +172,17 @@ def test_a_score_that_nobody_can_take_is_answered(service: Running) -> None:
 
 
 def test_a_kept_score_that_nobody_can_take_is_answered_too(service: Running) -> None:
-    """With an Idempotency-Key the caller is told as well; what it started goes on waiting."""
-    body = {"task": NEEDY, "completion": order()}
+    """With an Idempotency-Key too nothing of it stays, and the key is free: sent again, it starts afresh."""
+    document = {"task": NEEDY, "completion": order()}
 
-    answer = service.http.post("/v1/score", json=body, headers={"Idempotency-Key": "kept"})
+    answers = [service.http.post("/v1/score", json=document, headers={"Idempotency-Key": "kept"}) for _ in range(2)]
+    other = service.http.post("/v1/score", json=batch(1), headers={"Idempotency-Key": "kept"})
 
-    assert answer.status_code == 503
-    assert "no_such_module" in answer.json()["detail"]
-    assert metric(service, "assay_pending_attempts") == 1
-    service.http.delete(f"/v1/batches/{service.connection.ask('SRANDMEMBER', keys.RUNNING).decode()}")
+    assert [answer.status_code for answer in answers] == [503, 503]
+    assert all("no_such_module" in answer.json()["detail"] for answer in answers)
+    assert other.status_code == 200
+    assert left_behind(service) == []
+    assert metric(service, "assay_pending_attempts") == 0
 
 
 def test_without_any_worker_a_batch_says_so(data_dir: Path) -> None:

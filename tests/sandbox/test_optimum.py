@@ -37,6 +37,21 @@ INFEASIBLE = "min\n x\nst\n x >= 2\n x + y <= 1\nend\n"
 UNBOUNDED = "max\n x + y\nst\n x - y <= 2\nend\n"
 UNBOUNDED_MIP = "max\n x + y\nst\n x - y <= 2\ngeneral\n x y\nend\n"
 
+BIG_M = """min obj: 100 b + 120 c + 30 y + 0.1 x + 0.2 z
+st
+ c1: x + y + z >= 5
+ c2: x - 100000000 b <= 0
+ c3: z - 100000000 c <= 0
+ c4: x + z + 2 y >= 6
+binary
+ b c
+end
+"""
+KNAPSACK = "max\n 10a + 9b\nst\n 500001a + 500000b <= 1000000\nbinary\n a b\nend\n"
+DEAR = "max\n 1000000a + b\nst\n a + b <= 2\nbinary\n a b\nend\n"
+NO_WAY_ON = "min\n x\nst\n c1: x - 100000000 b <= 0\n c2: x >= 5\n c3: b <= 0.5\nbinary\n b\nend\n"
+NO_WAY_UP = "max\n y + 0 x\nst\n c1: x - 100000000 b <= 0\n c2: x >= 5\n c3: b <= 0.5\nbinary\n b\nend\n"
+
 
 def market_split(rows: int, columns: int) -> str:
     """Return a small model that branch and bound does not get through (Cornuejols and Dawande 1998)."""
@@ -97,6 +112,7 @@ def test_values_are_judged_by_the_model(judge: Judge, fields: dict[str, str], va
         ({"lp": INFEASIBLE}, "the model is infeasible"),
         ({"lp": UNBOUNDED}, "the model is unbounded"),
         ({"lp": LP, "expected": "infeasible"}, "the model is optimal"),
+        ({"lp": BIG_M.replace("100000000 ", "1000000000000 ")}, "numerically unsafe"),
         ({"lp": "min\n x + [ x^2 ] / 2\nst\n x >= 1\nend\n"}, "not linear"),
         ({"lp": "min\n x\nst\n x >= 1\nbounds\n x <= 5\nsemi-continuous\n x\nend\n"}, "semi-continuous"),
     ],
@@ -112,6 +128,39 @@ def test_a_model_that_is_not_solved_in_time(judge: Judge) -> None:
     """The task's fault too: its limits are those of solving it."""
     with pytest.raises(TaskFault, match="was not solved"):
         judge("<answer>{}</answer>", lp=market_split(5, 40), limits={"wall_s": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("values", "reward"),
+    [
+        ('{"x": 6, "b": 1, "y": 0, "z": 0, "c": 0}', 1.0),
+        ('{"x": 6, "b": 0.00000006, "y": 0, "z": 0, "c": 0}', 0.0),
+        ('{"x": 0, "b": 0, "y": 5, "z": 0, "c": 0}', 0.0),
+    ],
+)
+def test_the_best_is_one_that_an_answer_can_reach(judge: Judge, values: str, reward: float) -> None:
+    """HiGHS takes 6e-8 for a whole number, and so finds 0.6 where 100.6 is the best."""
+    assert judge(values, lp=BIG_M).reward == reward
+
+
+@pytest.mark.parametrize(
+    ("model", "values", "reward"),
+    [
+        (KNAPSACK, '{"a": 1, "b": 0}', 1.0),
+        (KNAPSACK, '{"a": 1, "b": 1}', 0.0),
+        (DEAR, '{"a": 1, "b": 1}', 1.0),
+        (DEAR, '{"a": 1, "b": 0}', 0.0),
+    ],
+)
+def test_no_tolerance_buys_a_unit_of_whole_numbers(judge: Judge, model: str, values: str, reward: float) -> None:
+    """Neither in a row nor in the objective, however large they are."""
+    assert judge(values, lp=model).reward == reward
+
+
+@pytest.mark.parametrize("model", [NO_WAY_ON, NO_WAY_UP])
+def test_a_fraction_of_a_binary_makes_nothing_feasible(judge: Judge, model: str) -> None:
+    """Nor is there no end to what whole numbers cannot reach."""
+    assert judge("<answer>infeasible</answer>", lp=model, expected="infeasible").reward == 1.0
 
 
 def test_models_are_solved_once(pool: Pool) -> None:

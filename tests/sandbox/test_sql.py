@@ -222,6 +222,34 @@ def test_ties_of_the_gold(judge: Judge) -> None:
         judge(other, **fields, order_keys=["wage"])
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"signed": True},
+        {"signed": True, "format_gate": True},
+        {"signed": True, "weights": {"format": 1.0}},
+        {"weights": {"format": 0.5, "length": -0.1}},
+        {"profile": "sql-r1/code"},
+        {"profile": "sql-r1/code", "refused": "violation"},
+        {"profile": "arctic/paper"},
+        {"profile": "spider/code"},
+    ],
+)
+def test_nothing_earns_more_than_wrong_rows_but_right_ones(judge: Judge, fields: dict[str, object]) -> None:
+    """Training would learn not to answer, or to write what does not run."""
+    wrong = judge("SELECT name FROM crew", **fields)
+
+    found = {
+        sql: judge(sql, **fields) for sql in ("", "-- nothing", "DROP TABLE crew", "SELEC", "SELECT nme FROM crew")
+    }
+
+    assert {sql: verdict.reward for sql, verdict in found.items() if verdict.reward > wrong.reward} == {}
+    least = min(verdict.reward for verdict in found.values())
+    unanswered = [verdict for verdict in found.values() if verdict.outcome in (Outcome.NO_ANSWER, Outcome.VIOLATION)]
+    assert {verdict.reward for verdict in unanswered} == {least}
+
+
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(
     ("table", "row"),

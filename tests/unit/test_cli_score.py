@@ -19,7 +19,8 @@ from assay.cli.inputs import Batch, read_batch, read_objects
 from assay.cli.local import Job, Scorer, build_jobs, builtin_registry, in_input_order, open_scorer
 from assay.cli.progress import Progress
 from assay.cli.score import _cancel, exit_status
-from assay.cli.tally import Tally, counted
+from assay.cli.tally import Tally
+from assay.counting import counted
 from assay.errors import InvalidRequest, IsolationUnavailable
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot

@@ -151,7 +151,7 @@ def test_a_later_part_may_know_whether_an_earlier_one_has_passed() -> None:
         (["passed", "failed"], {"decides": ["a"]}, "passed"),
         (["passed", "failed"], {"pass_threshold": 2.0}, "passed"),
         (["passed", "passed"], {"pass_threshold": 2.5}, "failed"),
-        (["passed", "violation"], {"decides": ["a"], "pass_threshold": 0.0}, "violation"),
+        (["passed", "violation"], {"decides": ["a"], "pass_threshold": 0.5}, "violation"),
     ],
 )
 def test_outcomes_combine(outcomes: list[str], fields: dict[str, Any], outcome: str) -> None:
@@ -159,6 +159,19 @@ def test_outcomes_combine(outcomes: list[str], fields: dict[str, Any], outcome: 
     verdict = judge(*(stated(name, outcome=one) for name, one in zip("ab", outcomes, strict=True)), **fields)
 
     assert verdict.outcome == outcome
+
+
+def test_a_raw_term_below_its_most_is_told_as_a_value() -> None:
+    """The part's own task has passed: it is no failure of it."""
+    shown = {**LAYOUT, "task": {"label": "wren", "weights": {"format": 0}}}
+    loose = f"Well. {RIGHT}"
+
+    reached = judge(CLASS, shown, completion=loose, pass_threshold=1.0)
+    missed = judge(CLASS, shown, completion=loose)
+
+    assert reached.outcome is Outcome.PASSED
+    assert reached.message == "the reward 1 reaches pass_threshold, 1: layout: format is 0, of at most 1"
+    assert (missed.outcome, missed.message) == (Outcome.FAILED, "layout: format is 0, of at most 1")
 
 
 def test_a_violation_earns_nothing() -> None:

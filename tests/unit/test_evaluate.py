@@ -203,6 +203,18 @@ def test_a_gold_that_fails_is_a_task_error() -> None:
     assert verifier.seen == ["g"]
 
 
+@pytest.mark.parametrize(("said", "told"), [("it is 3", ": it is 3"), ("", "")])
+@pytest.mark.parametrize("outcome", [Outcome.NO_ANSWER, Outcome.TIMEOUT, Outcome.INCONCLUSIVE])
+def test_the_message_of_a_gold_that_fails_reads_as_a_sentence(outcome: Outcome, said: str, told: str) -> None:
+    """How it ended, and after a colon why."""
+    reward = None if outcome is Outcome.INCONCLUSIVE else 0.0
+    verifier = ScriptedVerifier(lambda: Verdict(outcome=outcome, reward=reward, message=said))
+
+    verdict = evaluator(verifier).evaluate(task(gold="g"), "a").verdict
+
+    assert verdict.message.endswith(f": {outcome}{told}")
+
+
 @pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED, Outcome.RUNTIME_ERROR])
 def test_a_gold_that_the_machine_may_have_failed_is_tried_again(outcome: Outcome) -> None:
     """One bad moment condemns no task for good."""

@@ -91,9 +91,22 @@ def test_without_a_verifier_the_default_is_named(fields: dict[str, Any]) -> None
     assert "a task without `verifier` is one of 'python'" in refusal(**fields).fix
 
 
-def test_with_one_it_is_not() -> None:
-    """Whoever names a verifier knows."""
-    assert "without `verifier`" not in refusal(verifier="python", label="cat").fix
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"verifier": "python", "label": "cat"},
+        {"test": ["f()"]},
+        {"tests": ["f()"], "limits": {"wall": 1}},
+        {"tests": ["f()"], "limits": {"wall_s": "1"}},
+        {"tests": ["f()"], "metadata": 3},
+        {"tests": ["f()"], "gold": 3},
+        {"tests": ["f()"], "id": ""},
+        {"tests": "f()"},
+    ],
+)
+def test_where_it_says_nothing_it_is_not(fields: dict[str, Any]) -> None:
+    """Whoever names a verifier knows, a misspelled field was meant, and what every task has fits any verifier."""
+    assert "without `verifier`" not in refusal(**fields).fix
 
 
 @pytest.mark.parametrize("weights", [{"nope": 1}, {"accuracy": 0}])
@@ -102,6 +115,97 @@ def test_weights_are_refused_in_parts_of_a_composite_too(weights: dict[str, floa
     part = {"name": "a", "verifier": "math", "task": {**ANSWER, "weights": weights}}
 
     assert refusal(verifier="composite", terms=[part]).path.startswith("tasks[3].terms[0].task.weights")
+
+
+TESTS = {"tests": ["f()"]}
+CASES = {"cases": [{"stdin": "1", "stdout": "1"}]}
+PART = {"name": "a", "verifier": "math", "task": ANSWER}
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "fix"),
+    [
+        ({"test": ["f()"]}, "test", "did you mean 'tests'?"),
+        ({"Tests": ["f()"]}, "Tests", "did you mean 'tests'?"),
+        ({**TESTS, "limits": {"wall": 1}}, "limits.wall", "did you mean 'wall_s'?"),
+        ({**TESTS, "limits": {"qqq": 1}}, "limits.qqq", "use one of wall_s, cpu_s, memory_mb"),
+        ({"cases": [{"stdin": "1", "stdot": "2"}]}, "cases[0].stdot", "did you mean 'stdout'?"),
+        ({**TESTS, "colour": 1}, "colour", "use one of prompt, entry_point"),
+        ({"verifier": "sql", "schem": "x", "gold_sql": "SELECT 1"}, "schem", "did you mean 'schema'?"),
+        ({"verifier": "exact_match", "answer": ["4"]}, "answers", "there is an unknown one, 'answer'"),
+        ({"verifier": "composite", "terms": [{**PART, "wieght": 1}]}, "terms[0].wieght", "did you mean 'weight'?"),
+        (
+            {"verifier": "composite", "terms": [{**PART, "task": {**ANSWER, "weihgts": 1}}]},
+            "terms[0].task.weihgts",
+            "did you mean 'weights'?",
+        ),
+        ({"verifier": "pyhton"}, "verifier", "did you mean 'python'?"),
+        ({"verifier": "composite", "terms": [{**PART, "verifier": "maht"}]}, "terms[0].verifier", "'math'?"),
+        ({"verifier": "composite", "profile": "open-rs/papr"}, "profile", "did you mean 'open-rs/paper'?"),
+        ({"verifier": "math", **ANSWER, "profile": "nobody-knows-it"}, "profile", "use one of"),
+        (
+            {"verifier": "composite", "profile": "open-rs/paper", "parameters": {"anser": "4"}},
+            "parameters.anser",
+            "did you mean 'answer'?",
+        ),
+        ({"verifier": "composite", "terms": [PART], "decides": ["A"]}, "decides[0]", "did you mean 'a'?"),
+        ({"verifier": "math", **ANSWER, "weights": {"acuracy": 1}}, "weights.acuracy", "did you mean 'accuracy'?"),
+        ({**TESTS, "scoring": "al"}, "scoring", "did you mean 'all'?"),
+        ({**CASES, "compare": "token"}, "compare", "did you mean 'tokens'?"),
+        ({"verifier": "instructions", "checks": [{"check": "verify_keyword"}]}, "checks[0].check", "verify_keywords'?"),
+        ({"verifier": "optimum", "model": {"sens": "max"}}, "model.sense", "there is an unknown one, 'sens'"),
+    ],
+)
+def test_of_an_unknown_name_the_nearest_is_told_or_those_there_are(fields: dict[str, Any], path: str, fix: str) -> None:
+    """Wherever a name is refused: of a field, however deep, a verifier, a profile, a term, a choice."""
+    error = refusal(**fields)
+
+    assert error.path == f"tasks[3].{path}"
+    assert fix in f"{error.detail} ({error.fix})"
+
+
+@pytest.mark.parametrize(
+    ("fields", "fix"),
+    [
+        ({"verifier": "math", **ANSWER, "weights": {"accuracy": "1"}}, "write a number without quotes"),
+        ({"verifier": "solver", "gold_objective": "11"}, "write a number without quotes or 'unbounded'"),
+        ({"tests": "f(1) == 1"}, "write a list [...]"),
+        ({**TESTS, "limits": {"files": "16"}}, "write a whole number without quotes"),
+        ({**TESTS, "limits": {"files": 16.5}}, "write a whole number"),
+        ({**TESTS, "limits": {"stop_on_fail": "yes"}}, "write true or false without quotes"),
+        ({**TESTS, "limits": [1]}, "write an object {...}"),
+        ({**TESTS, "metadata": "x"}, "write an object {...}"),
+        ({**TESTS, "gold": 3}, "write text in quotes"),
+        ({**TESTS, "limits": {"wall_s": 0}}, "write a number above 0.0"),
+        ({**TESTS, "limits": {"files": 3}}, "write a number of at least 16"),
+        ({**TESTS, "pass_threshold": 1e400}, "write a finite number"),
+        ({**TESTS, "id": ""}, "write 1 or more characters"),
+        ({"verifier": "multiple_choice", "answer": "B", "letters": "a"}, "write text that the pattern matches"),
+    ],
+)
+def test_how_to_write_a_value_is_told(fields: dict[str, Any], fix: str) -> None:
+    """By what is wrong with what is there."""
+    assert refusal(**fields).fix == fix
+
+
+@pytest.mark.parametrize("name", ["x" * 1_000_000, "tests" * 100_000])
+@pytest.mark.parametrize(
+    "where", ["task", "compare", "entry_point", "limits", "verifier", "profile", "weights", "parameters"]
+)
+def test_huge_names_are_neither_compared_nor_repeated(name: str, where: str) -> None:
+    """A name of a megabyte costs a refusal of a few thousand characters."""
+    ways: dict[str, dict[str, Any]] = {
+        "task": {**TESTS, name: 1},
+        "compare": {**CASES, "compare": name},
+        "entry_point": {**TESTS, "entry_point": f"{name}!"},
+        "limits": {**TESTS, "limits": {name: 1}},
+        "verifier": {"verifier": name},
+        "profile": {"verifier": "math", **ANSWER, "profile": name},
+        "weights": {"verifier": "math", **ANSWER, "weights": {name: 1}},
+        "parameters": {"verifier": "composite", "profile": "open-rs/paper", "parameters": {name: "4"}},
+    }
+
+    assert len(str(refusal(**ways[where]))) < 3000
 
 
 _JUNK = (None, True, -7, 0.5, "nothing of the kind", [], ["nope"], {}, {"nope": 7})
@@ -140,12 +244,17 @@ MODEL = {
 ROW = MODEL["constraints"][0]
 LAKE = {"verifier": "environment", "env": "FrozenLake-v1"}
 SOLVER = {"verifier": "solver", "gold_objective": 1}
+SQL = {"verifier": "sql", "gold_sql": "SELECT 1"}
 
 
 @pytest.mark.parametrize(
     ("fields", "path", "said"),
     [
-        ({"model": {**MODEL, "objective": {"terms": {"z": 1}}}}, "model.objective.terms.z", "use one of .*: x, y"),
+        (
+            {"model": {**MODEL, "objective": {"terms": {"z": 1}}}},
+            "model.objective.terms.z",
+            "use one of x, y .`variables`",
+        ),
         ({"model": {**MODEL, "objective": {"x": 5}}}, "model.objective.x", 'terms, constant.*{"x": 5}'),
         ({"model": {**MODEL, "constraints": [{**ROW, "terms": {"z": 1}}]}}, "model.constraints[0].terms.z", "x, y"),
         ({"model": {**MODEL, "constraints": [{"x": 1, "sense": "<=", "rhs": 4}]}}, "model.constraints[0].x", "terms"),
@@ -153,9 +262,13 @@ SOLVER = {"verifier": "solver", "gold_objective": 1}
         ({"model": {**MODEL, "variables": [{"name": "x"}] * 2}}, "model.variables[1].name", "twice"),
         ({"model": {**MODEL, "variables": [{"name": "x", "low": 3, "high": 2}]}}, "model.variables[0].low", "above"),
         ({}, "model", "exactly one of"),
-        ({"model": MODEL, "lp": "min x"}, "lp", "model already"),
+        ({"model": MODEL, "lp": "min x"}, "lp", "there are model and lp"),
         ({"model": MODEL, "forbid": ["os"]}, "forbid", "not read for answer 'values'"),
         ({"model": MODEL, "scoring": "all"}, "scoring", "weighted sum"),
+        ({"lp": "min x", "mps": "x"}, "mps", "there are lp and mps"),
+        ({**SQL, "schema": "x", "database_base64": "x"}, "database_base64", "there are schema and database_base64"),
+        ({**SQL, "database": "x", "database_base64": "x"}, "database", "there are database_base64 and database"),
+        (SQL, "schema", "there is no database"),
         ({**SOLVER, "returned_by": "f"}, "returned_by", "not read with objective 'marker'"),
         ({**SOLVER, "solution_overlap": "values"}, "solution_overlap", "not read without gold_solution"),
         ({**SOLVER, "gold_solution": {"x": 1e400}}, "gold_solution.x", "finite"),

@@ -105,7 +105,7 @@ def test_refusals_name_the_field_and_what_is_wrong(document: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("line", "path", "said"),
     [
-        ("colour = 1", "models.m.colour", "there is no such field (use base_url, model"),
+        ("colour = 1", "models.m.colour", "unknown field 'colour' (use one of base_url, model"),
         ("retries = true", "models.m.retries", "valid integer"),
         ('timeout_s = "60"', "models.m.timeout_s", "valid number"),
         ('base_url = "ftp://x/v1"', "models.m.base_url", "use http(s)://host"),

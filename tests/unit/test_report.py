@@ -66,6 +66,15 @@ def test_anything_else_is_garbled(body: bytes) -> None:
         decode(body, b"n")
 
 
+def test_a_map_whose_keys_are_no_texts_is_garbled() -> None:
+    """Whoever sends it chose them, perhaps all of one hash: they must not be hashed, even to be refused."""
+    keys = [1, 1.0, msgpack.Timestamp(1, 2)]
+
+    for key in keys:
+        with pytest.raises(Garbled, match="not a report"):
+            decode(msgpack.packb([b"", "broken", {key: "x"}]), b"")
+
+
 def test_the_inbox_waits_for_the_rest_of_a_frame() -> None:
     """A frame that comes in two pieces is yielded once, whole."""
     ours, theirs = socket.socketpair()

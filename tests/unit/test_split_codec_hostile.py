@@ -2,6 +2,7 @@
 
 import collections
 import datetime as dt
+import itertools
 import pathlib
 import random
 import re
@@ -87,6 +88,35 @@ HOSTILE = {
 def test_hostile_bytes_are_a_protocol_error(codec: Codec, data: bytes) -> None:
     """Bytes that are no encoding of a value raise ProtocolError and nothing else."""
     with pytest.raises(ProtocolError):
+        codec.unpack(data)
+
+
+def _alike() -> list[msgpack.ExtType]:
+    """Tuples that are all different and have one hash, packed."""
+    values = [n * (2**61 - 1) for n in range(8)]
+    return [msgpack.ExtType(Code.TUPLE, msgpack.packb(item)) for item in itertools.product(values, repeat=4)]
+
+
+def _mapping(keys: list[msgpack.ExtType]) -> bytes:
+    return b"\xdf" + len(keys).to_bytes(4, "big") + b"".join(msgpack.packb(key) + b"\xc0" for key in keys)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        extension(Code.SET, msgpack.packb(_alike())),
+        extension(Code.FROZENSET, msgpack.packb(_alike())),
+        _mapping(_alike()),
+        _table(_node(0), [["s", _alike()]]),
+        _table(_node(0), [["f", _alike()]]),
+        _table(_node(0), [["d", [cell for key in _alike() for cell in (key, None)]]]),
+        extension(Code.NETWORK, msgpack.packb(["Graph", {}, [[key, {}] for key in _alike()], []])),
+    ],
+    ids=["set", "frozenset", "mapping", "set by nodes", "frozenset by nodes", "mapping by nodes", "network"],
+)
+def test_keys_of_one_hash_are_a_protocol_error(codec: Codec, data: bytes) -> None:
+    """A few megabytes of them would take the oracle minutes."""
+    with pytest.raises(ProtocolError, match="same hash"):
         codec.unpack(data)
 
 

@@ -50,6 +50,21 @@ def test_a_partial_limits_keeps_the_verifiers_other_defaults(name: str) -> None:
     assert given.model_dump() == {**default.model_dump(), "memory_mb": 600}
 
 
+@pytest.mark.parametrize("name", _REGISTRY.names)
+def test_limits_are_refused_exactly_where_no_completion_needs_any(name: str) -> None:
+    """The `math` of a plain number takes them: a completion may still need a process."""
+    schema: Any = _REGISTRY.get(name).task_model.model_config["json_schema_extra"]
+    for example in schema["examples"]:
+        task = _REGISTRY.parse_task(example)
+        given = {**example, "limits": {"attempt_wall_s": 5}}
+
+        if task.runs_something() or task.asks_models():
+            assert _REGISTRY.parse_task(given).limits.attempt_wall_s == 5
+        else:
+            with pytest.raises(InvalidRequest, match="limits"):
+                _REGISTRY.parse_task(given)
+
+
 def test_each_verifiers_defaults_are_laid_under_what_is_given() -> None:
     """Of those that have defaults of their own: their figures, whatever else is given."""
     given = {"limits": {"files": 100}}

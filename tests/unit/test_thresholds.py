@@ -40,7 +40,7 @@ def judge(completion: str, **fields: Any) -> Verdict:
 
 @pytest.mark.parametrize(("verifier", "example"), EXAMPLES)
 def test_a_threshold_out_of_range_is_refused_by_every_verifier(verifier: Verifier, example: dict[str, Any]) -> None:
-    """With the maximum, or the minimum; those themselves are allowed. A task's own source may return anything."""
+    """With the maximum, or the minimum: the highest itself is allowed. A task's own source may return anything."""
     plain = {name: value for name, value in example.items() if name != "pass_threshold"}
     known = reward_range(verifier, REGISTRY.parse_task(plain))
     if known is None:
@@ -49,13 +49,16 @@ def test_a_threshold_out_of_range_is_refused_by_every_verifier(verifier: Verifie
     low, high = known
 
     assert low < high
-    for end in (low, high):
-        if math.isfinite(end):
-            assert REGISTRY.parse_task({**plain, "pass_threshold": end}).pass_threshold == end
-    over, under = refusal(**plain, pass_threshold=high + 0.5), refusal(**plain, pass_threshold=low - 0.5)
-    assert over.path == under.path == "task.pass_threshold"
+    for allowed in (low + 1e-6, high):
+        if math.isfinite(allowed):
+            assert REGISTRY.parse_task({**plain, "pass_threshold": allowed}).pass_threshold == allowed
+    over = refusal(**plain, pass_threshold=high + 0.5)
+    assert over.path == "task.pass_threshold"
     assert f"above {high:.15g}, the highest reward" in over.detail
-    assert f"below {low:.15g}, the lowest reward" in under.detail
+    for below in (low - 0.5, low):
+        under = refusal(**plain, pass_threshold=below)
+        assert under.path == "task.pass_threshold"
+        assert f"not above {low:.15g}, the lowest reward" in under.detail
 
 
 @pytest.mark.parametrize(
@@ -87,9 +90,10 @@ def part(name: str, **fields: Any) -> dict[str, Any]:
     [
         ({"terms": [part("a"), part("b", weight=0.5)]}, 0, 3),
         ({"terms": [part("a"), part("b", weight=-1)]}, -2, 2),
-        ({"terms": [part("a", clip=[0.5, 1])]}, 0, 1),
+        ({"terms": [part("a", clip=[0.5, 1])]}, 0.5, 1),
         ({"terms": [part("a", term="accuracy"), part("b", term="format", gate="a", weight=-1)]}, -1, 1),
         ({"terms": [part("a")], "clip": [-1, 1.5]}, 0, 1.5),
+        ({"terms": [part("a")], "clip": [0.5, 1.5]}, 0.5, 1.5),
         ({"terms": [part("a")], "weights": {"a": 5}}, 0, 10),
         ({"terms": [part("a")], "group_terms": [{"kind": "relative_length", "name": "l", "weight": 2}]}, -1, 3),
         ({"group_terms": [{"kind": "duplicates", "name": "d", "weight": -1}]}, -1, 0),
@@ -98,7 +102,7 @@ def part(name: str, **fields: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_a_composites_range_is_that_of_its_parts(fields: dict[str, Any], low: float, high: float) -> None:
-    """Weighted, clipped and gated; a violation, which earns at most 0, is always possible."""
+    """Weighted, clipped and gated; a violation earns at most 0 beside it."""
     task = REGISTRY.parse_task({"id": "c", "verifier": "composite", **fields})
 
     assert reward_range(REGISTRY.get("composite"), task) == (low, high)
@@ -113,19 +117,27 @@ def test_a_part_without_a_known_range_bounds_nothing() -> None:
     assert "above 2" in refusal(**{**whole, "clip": [0, 2]}).detail
 
 
+def test_a_threshold_is_refused_where_all_rewards_are_one() -> None:
+    """There is nothing to choose."""
+    fields = {"verifier": "composite", "terms": [part("a")], "clip": [1, 1]}
+
+    assert "leave it out" in refusal(**fields, pass_threshold=1).fix
+
+
+@pytest.mark.parametrize("threshold", [9, 0, -1])
 @pytest.mark.parametrize("place", ["part", "answer"])
-def test_thresholds_of_tasks_within_tasks_are_refused_where_they_stand(place: str) -> None:
+def test_thresholds_of_tasks_within_tasks_are_refused_where_they_stand(place: str, threshold: float) -> None:
     """A part's, and that of a chain's answer."""
     if place == "part":
-        error = refusal(verifier="composite", terms=[part("a", task={"pass_threshold": 9})])
+        error = refusal(verifier="composite", terms=[part("a", task={"pass_threshold": threshold})])
         assert error.path == "task.terms[0].task.pass_threshold"
     else:
-        answer = {"verifier": "math", "answer": "1", "pass_threshold": 9}
+        answer = {"verifier": "math", "answer": "1", "pass_threshold": threshold}
         error = refusal(verifier="chain", question="?", pool=["m"], answer=answer)
         assert error.path == "task.answer.pass_threshold"
 
 
-@pytest.mark.parametrize("threshold", [0.0, 0.25, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize("threshold", [0.1, 0.25, 1.0, 1.5, 2.0])
 @pytest.mark.parametrize("completion", [RIGHT, LOOSE, LOOSE.replace("cat", "dog"), "cat"])
 @pytest.mark.parametrize("as_part", [False, True])
 def test_messages_are_true_at_every_threshold(threshold: float, completion: str, as_part: bool) -> None:

@@ -14,13 +14,16 @@ Bounds = tuple[float, float]
 
 
 def reward_bounds(task: CompositeTask, registry: Registry) -> Bounds:
-    """Return a reward that none is below, and one that none is above; infinite where a part's range is not known."""
+    """Return a reward that none is below, and one that none is above; infinite where a part's range is not known.
+
+    A violation earns at most 0, whatever the parts and the clip allow.
+    """
     columns = [_of_part(part, registry) for part in task.parts]
     columns += [_weighted(_of_group(GroupKind(one.kind)), task.weights.get(one.name, one.weight), is_sure=False)
                 for one in task.group_terms]  # fmt: skip
     low, high = sum(low for low, _ in columns), sum(high for _, high in columns)
     least, most = task.clip or (None, None)
-    return min(0.0, clip(low, least, most)), clip(high, least, most)  # a violation earns at most 0
+    return clip(low, least, most), clip(high, least, most)
 
 
 def _of_part(part: TypedPart, registry: Registry) -> Bounds:

@@ -179,5 +179,12 @@ def _steps(one: Ended) -> Iterator[Step]:
 
 
 def _message(ended: Sequence[Ended]) -> str:
-    said = (f"{one.name}: {one.verdict.message or one.outcome}" for one in ended if one.outcome is not Outcome.PASSED)
+    said = (f"{one.name}: {_of_part(one)}" for one in ended if one.outcome is not Outcome.PASSED)
     return "; ".join(said)[:MESSAGE_CHARACTERS]
+
+
+def _of_part(one: Ended) -> str:
+    """Say why a part has not passed; of one that has but for its raw term, what that is: it is no failure as such."""
+    if one.verdict.outcome is Outcome.PASSED and one.part.full_marks is not None:
+        return f"{one.part.spec.term} is {one.value:.15g}, of at most {one.part.full_marks:.15g}"
+    return one.verdict.message or one.outcome

@@ -19,6 +19,7 @@ from pydantic import (
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
 from assay.schema import Scoring, TaskBase, Wire
+from assay.spelling import choices, shown
 from assay.verifiers.composite.group_terms import GroupTerm, Name
 from assay.verifiers.composite.profiles import PROFILES
 from assay.verifiers.composite.templates import expanded, pointed
@@ -41,11 +42,13 @@ class Part(Wire):
     verifier: str
     """The verifier that judges it; not `composite`."""
     task: dict[str, Any] = Field(default_factory=dict)
-    """The fields of its task that belong to its verifier."""
+    """The fields of its task that belong to its verifier. Modules that it needs are named in the whole's `requires`."""
     weight: Factor = 1.0
     """Factor of the part in the reward."""
     term: str | None = None
-    """The raw term of its verdict that is the part's value; default: its reward."""
+    """The raw term of its verdict that is the part's value; default: its reward. A term that counts something, such as
+    `steps`, is 0 where there is no answer: with a negative weight, giving up is cheaper than trying. Weigh it in the
+    part's own task, and take its reward."""
     gate: Name | None = None
     """A part that must have passed for this one to count; its raw terms are handed back in any case.
 
@@ -210,7 +213,7 @@ class CompositeTask(ProfiledTask):
         try:
             return handler(document)
         except ValidationError as error:
-            raise pointed(cls.PROFILES, document, refusal(error, expanded(cls.PROFILES, document))) from error
+            raise pointed(cls.PROFILES, document, refusal(error, expanded(cls.PROFILES, document), cls)) from error
         except InvalidRequest as error:
             raise pointed(cls.PROFILES, document, error) from error
 
@@ -218,7 +221,6 @@ class CompositeTask(ProfiledTask):
 def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[Fault]:
     """Yield what is wrong with a composite, whatever its parts are."""
     parts = {part.name: None for part in task.terms}
-    among = f"use one of {', '.join(names)}"
     if not names:
         yield ("terms",), "there is nothing to judge by", "give terms, group_terms, or a profile"
     kinds = (("terms", task.terms), ("group_terms", task.group_terms))
@@ -229,18 +231,18 @@ def _faults(task: CompositeTask, names: Sequence[str]) -> Iterator[Fault]:
     for place, term in zip(places, (*task.terms, *task.group_terms), strict=True):
         others = [part for part in parts if part != term.name]
         if term.gate is not None and term.gate not in others:
-            fix = f"use one of {', '.join(others)}" if others else "leave it out"
-            yield (*place, "gate"), f"{term.gate!r} is no other part", fix
+            fix = choices(term.gate, others) if others else "leave it out"
+            yield (*place, "gate"), f"{shown(term.gate)} is no other part", fix
     for number, group_term in enumerate(task.group_terms):
         if group_term.kind == "relative_length" and group_term.right is not None and group_term.right not in parts:
-            fix = f"use one of {', '.join(parts)}" if parts else "leave it out"
-            yield ("group_terms", number, "right"), f"{group_term.right!r} is no part", fix
+            fix = choices(group_term.right, parts) if parts else "leave it out"
+            yield ("group_terms", number, "right"), f"{shown(group_term.right)} is no part", fix
     for number, name in enumerate(task.decides):
         if name not in names:
-            yield ("decides", number), f"there is no term {name!r}", among
+            yield ("decides", number), f"there is no term {shown(name)}", choices(name, names)
     for name in task.weights:
         if name not in names:
-            yield ("weights", name), f"there is no term {name!r}", among
+            yield ("weights", name), f"there is no term {shown(name)}", choices(name, names)
     yield from _numeric_faults(task)
 
 
@@ -281,7 +283,7 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
     known = [name for name in registry.names if name != task.verifier]
     if spec.verifier not in known:
         raise InvalidRequest(
-            registry.missing(spec.verifier), path=f"{path}.verifier", fix=f"use one of {', '.join(known)}"
+            registry.missing(spec.verifier), path=f"{path}.verifier", fix=choices(spec.verifier, known)
         )
     document = {**spec.task, **given, "id": task.id, "verifier": spec.verifier}
     typed = registry.parse_task(document, path=f"{path}.task")
@@ -306,8 +308,8 @@ def _full_marks(spec: Part, task: TaskBase, registry: Registry, path: str) -> fl
     known = {term.name: term.high for term in terms}
     if spec.term not in known:
         raise InvalidRequest(
-            f"{spec.verifier} has no term {spec.term!r} here",
+            f"{spec.verifier} has no term {shown(spec.term)} here",
             path=f"{path}.term",
-            fix=f"use one of {', '.join(known)}" if known else "leave it out: the part's value is its reward",
+            fix=choices(spec.term, known) if known else "leave it out: the part's value is its reward",
         )
     return known[spec.term]

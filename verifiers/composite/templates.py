@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any  # Any: a template is a JSON document with holes
 
+from assay import spelling
 from assay.errors import InvalidRequest
+from assay.verifiers.refusals import json_path
 from assay.verifiers.rules.rule import Profile, unknown_profile
 
 _STEP = re.compile(r"\[(?P<index>\d+)\]|\.?(?P<name>[^.\[]+)")
@@ -34,7 +36,11 @@ def fill(profile: Profile, given: Mapping[str, Any]) -> Mapping[str, Any]:
     asked = f"{profile.name} asks for {', '.join(hole.name for hole in holes) or 'nothing'}"
     for name in given:
         if name not in known:
-            raise InvalidRequest(f"unknown parameter {name!r}", path=f"parameters.{name}", fix=asked)
+            meant = spelling.nearest(name, sorted(known))
+            fix = asked if meant is None else f"did you mean {meant!r}? {asked}"
+            raise InvalidRequest(
+                f"unknown parameter {spelling.shown(name)}", path=json_path("parameters", (name,)), fix=fix
+            )
     for hole in holes:
         if hole.is_required and hole.name not in given:
             raise InvalidRequest(f"profile {profile.name} needs {hole.name!r}", path="parameters", fix=asked)

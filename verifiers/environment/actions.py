@@ -18,9 +18,9 @@ def as_action(space: Any, value: Any) -> Any:
     except Illegal:
         raise
     except Exception as error:  # spaces of any package are asked about any value at all
-        raise Illegal(f"{_shown(value)} cannot be in {str(space)[:200]}: {type(error).__name__}") from error
+        raise Illegal(f"{_shown(value)} cannot be in {_called(space)}: {type(error).__name__}") from error
     if not is_member:
-        raise Illegal(f"{_shown(value)} is not in {str(space)[:200]}")
+        raise Illegal(f"{_shown(value)} is not in {_called(space)}")
     return made
 
 
@@ -56,6 +56,12 @@ def _array(space: Any, value: Any) -> Any:
     if (made != found).any() if space.dtype.kind != "f" else not np.isfinite(made).all():
         raise Illegal(f"{_shown(value)} does not fit {space.dtype}")
     return made
+
+
+def _called(space: Any) -> str:
+    """Return a space as its class shows it, or the class where that shows an address in memory alone."""
+    shown = str(space)
+    return type(space).__name__ if " at 0x" in shown else shown[:200]
 
 
 def _shown(value: Any) -> str:

@@ -25,7 +25,7 @@ def read_actions(completion: str, tag: str | None) -> list[Any]:
     try:
         found = read_literal(text.strip())
     except ValueError as error:
-        raise NoActions(f"the actions are no list: {str(error)[:200]}") from error
+        raise NoActions(f"the actions are neither JSON nor a Python literal: {str(error)[:200]}") from error
     if not isinstance(found, list | tuple):
         raise NoActions("the actions are no list")
     if len(found) > MOST_ACTIONS:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from assay.counting import counted
 from assay.outcomes import Outcome
 from assay.verifiers.environment.record import BadRecord, Record, unpack_record, was_spared
 from assay.verifiers.environment.task import EnvironmentTask, IllegalRule
@@ -12,7 +13,7 @@ from assay.verifiers.scoring import Mark, Trace
 from assay.verifiers.split.session import Judged
 
 SURPLUS = "surplus_actions"
-"""The flag of an attempt whose list went on when the episode was over."""
+"""The flag of an attempt whose list went on when environment or `max_steps` had ended the episode."""
 SLOW_S = 1.0
 """No single step of an environment takes longer, unless it hangs."""
 
@@ -69,13 +70,26 @@ def score_record(task: EnvironmentTask, record: Record) -> Scored:
     if task.progress:
         terms["progress"] = record.progress
     terms |= {"illegal": float(record.illegal), "steps": float(record.steps), "format": 1.0}
-    end = "terminated" if record.terminated else "truncated" if record.truncated else "left off"
-    told = f"not verified: {end} after {record.steps} steps with the return {record.total:g}"
     return Scored(
         terms,
-        message="; ".join(filter(None, (record.said or told, record.note))),
-        flags=(SURPLUS,) if record.surplus else (),
+        message="; ".join(filter(None, (record.said or _told(record), record.note))),
+        flags=(SURPLUS,) if record.surplus and not record.is_lost else (),
     )
+
+
+def _told(record: Record) -> str:
+    """Say what an episode came to, for one whose reward is less than all there is."""
+    if record.is_lost:
+        end = "ended by an illegal action"
+    else:
+        end = "terminated" if record.terminated else "truncated" if record.truncated else "left off"
+    came_to = f"{end} after {counted(record.steps, 'step')} with the return {record.total:g}"
+    match record.verified:
+        case 0.0:
+            return f"not verified: {came_to}"
+        case 1.0:
+            return f"verified, but other terms earn less than they could: {came_to}"
+    return f"verified to {record.verified:g} of 1: {came_to}"
 
 
 def _return_term(record: Record, bounds: tuple[float, float], illegal: IllegalRule) -> float:

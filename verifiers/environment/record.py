@@ -41,7 +41,7 @@ class Record:
     """What became of an episode."""
 
     steps: int = 0
-    """Actions made, illegal ones included."""
+    """Actions made, and illegal ones that did not end the episode."""
     illegal: int = 0
     total: float = 0.0
     """The sum of rewards."""

@@ -22,6 +22,7 @@ from assay.verifiers.split.loading import describe
 from assay.verifiers.split.plan import Broken
 
 _MOST_TRAJECTORY = 128 * 2**20  # bytes of observations
+_NAMES_SHOWN, _NAME_SHOWN = 8, 20  # names of actions in a message, and characters of each
 
 
 class Failed(Exception):
@@ -112,17 +113,20 @@ def play(stage: Stage, choose: Choose) -> Record:
             chosen = choose(stage.observation, stage.info)
         except Over:
             break
-        record.steps += 1
         try:
             action = as_action(stage.env.action_space, _named(script, chosen))
         except Illegal as error:
             record.illegal += 1
-            record.note = record.note or f"action {record.steps}: {error}"
+            record.note = record.note or f"action {record.steps + 1}: {error}{_known(script, chosen)}"
             if script.illegal is IllegalRule.FAIL:
                 record.is_lost = True
-            if script.illegal is not IllegalRule.NOOP:
+                break
+            record.steps += 1
+            if script.illegal is IllegalRule.IGNORE:
                 continue
             action = _noop(stage, script.noop)
+        else:
+            record.steps += 1
         _step(stage, record, action)
     record.truncated |= record.steps >= script.max_steps and not record.terminated
     return record
@@ -155,6 +159,17 @@ def judge(stage: Stage, record: Record) -> None:
 
 def _named(script: Script, chosen: Any) -> Any:
     return script.names.get(chosen, chosen) if isinstance(chosen, str) else chosen
+
+
+def _known(script: Script, chosen: Any) -> str:
+    """Say of a text that is no action which texts are, as far as that is short."""
+    if not isinstance(chosen, str) or chosen in script.names:
+        return ""
+    if not script.names:
+        return "; the task has no action_names"
+    shown = ", ".join(name[:_NAME_SHOWN] for name in list(script.names)[:_NAMES_SHOWN])
+    more = f" and {len(script.names) - _NAMES_SHOWN} more" if len(script.names) > _NAMES_SHOWN else ""
+    return f"; names of actions, letter case counts: {shown}{more}"
 
 
 def _noop(stage: Stage, value: Any) -> Any:

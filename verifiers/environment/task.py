@@ -135,7 +135,9 @@ class EnvironmentTask(SourcedTask):
     info: bool = False
     """Whether the policy is called as `policy(observation, info)`."""
     forbid: tuple[Dotted, ...] = ()
-    """Modules and names whose use in the policy is a `violation`, such as `gymnasium`."""
+    """Modules and names whose use in the policy is a `violation`, such as `gymnasium`. Found in the syntax tree, for
+    honest models: `__import__('gymna' + 'sium')` passes. The jail is the wall; against planning ahead,
+    name another `seed`."""
     source: str | None = Field(None, min_length=1, max_length=1_000_000)
     """Trusted Python source of `verify(trajectory, final)`, and of `progress(trajectory, final)` where that is asked
     for; each returns a bool or a number from 0 to 1. See docs/environments.md for what they are given."""
@@ -181,7 +183,7 @@ def _faults_of_judging(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
     if task.progress and task.source is None:
         yield "progress", "there is no source that defines it", "give one instead of success_return, or leave this out"
     if task.return_range is not None and task.return_range[0] >= task.return_range[1]:
-        yield "return_range", "the first of the two must be the lower", "correct the value"
+        yield "return_range", "the first of the two must be the lower", "write [lowest, highest]"
 
 
 def _faults_of_playing(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
@@ -202,4 +204,4 @@ def _faults_of_playing(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
         try:
             json.dumps(getattr(task, name), allow_nan=False)
         except (ValueError, RecursionError) as error:
-            yield name, f"this is no JSON: {error}", "correct the value"
+            yield name, f"this is no JSON: {error}", "write finite numbers, texts, lists and objects"

@@ -56,7 +56,7 @@ class EnvironmentVerifier:
         return (
             *found,
             Term("illegal", 0, task.max_steps, "actions that were not in the action space", _REPORTED),
-            Term("steps", 0, task.max_steps, "actions made", _REPORTED),
+            Term("steps", 0, task.max_steps, "actions made, and illegal ones that did not end the episode", _REPORTED),
             Term("format", 0, 1, "1 if there was a list of actions, or a policy that played to the end", _REPORTED),
         )
 

@@ -111,10 +111,8 @@ def _access(name: str, table: object, environ: Mapping[str, str] | None) -> Acce
     try:
         endpoint = Endpoint.model_validate(table)
     except ValidationError as error:
-        found = refusal(error, table)
+        found = refusal(error, table, Endpoint)
         found.path = f"{path}.{found.path}" if found.path else path
-        if found.path.removeprefix(f"{path}.") in table.keys() - Endpoint.model_fields.keys():
-            found.detail, found.fix = "there is no such field", f"use {', '.join(Endpoint.model_fields)}"
         # from None: the library's own text shows what was given, which may be a key in the wrong place
         raise found from None
     return Access(endpoint, _key(endpoint.api_key_env, path, environ))

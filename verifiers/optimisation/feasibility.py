@@ -5,22 +5,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.verifiers.optimisation.problem import Floats, Problem
+from assay.verifiers.optimisation.allowances import Allowance, objective_step, places_of, row_places, steps_of
+from assay.verifiers.optimisation.problem import Flags, Floats, Problem
 
 _CLEAR = 0.01  # of what is allowed: where rounding may have taken more, the sum is worked out exactly
 
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What counts as satisfied: a side or a bound may be missed by `absolute` plus `relative` times its own size.
+    """What counts as satisfied and as best.
 
-    Not by a share of the summands: values that are huge and cancel would buy any violation with that.
+    A side or a bound may be missed by what `sides` allows for its own size, not by a share of the summands: values that
+    are huge and cancel would buy any violation with that.
     """
 
-    absolute: float
-    relative: float
+    sides: Allowance
     integer: float
     """How far an integer may be from the nearest one."""
+    gap: Allowance
+    """By how much the objective may be worse than the best, for the size of the best."""
+
+    def gap_of(self, problem: Problem, best: float) -> float:
+        """Return by how much an objective may be worse than the best."""
+        return float(self.gap.at(np.array([abs(best)]), np.array([objective_step(problem, best)]))[0])
 
 
 @dataclass(frozen=True)
@@ -45,35 +52,46 @@ def examine(problem: Problem, values: Floats, tolerances: Tolerances) -> Finding
         fault = _bound_fault(problem, whole, tolerances) or _row_fault(problem, whole, tolerances)
         objective = problem.offset + exact_dot(problem.costs, whole)
     if not integral:
-        fault = f"{problem.names[int(np.argmax(off))]} is no integer"
+        at = int(np.argmax(off))
+        fault = f"{problem.names[at]} is no integer: {float(values[at]):.15g}"
     return Finding(not fault, integral, objective if math.isfinite(objective) else None, fault)
 
 
 def _bound_fault(problem: Problem, values: Floats, tolerances: Tolerances) -> str:
-    allowed_low = tolerances.absolute + tolerances.relative * np.abs(problem.low)
-    allowed_high = tolerances.absolute + tolerances.relative * np.abs(problem.high)
-    satisfied = ((problem.low == -np.inf) | (values >= problem.low - allowed_low)) & (
-        (problem.high == np.inf) | (values <= problem.high + allowed_high)
-    )
-    return "" if satisfied.all() else f"{problem.names[int(np.argmin(satisfied))]} is out of bounds"
+    satisfied = np.ones(len(values), dtype=np.bool_)
+    for bounds, sign in ((problem.low, 1.0), (problem.high, -1.0)):
+        steps = np.where(problem.integer, steps_of(places_of(bounds), 0.0), np.inf)
+        finite, allowed = _allowed(bounds, steps, tolerances)
+        satisfied &= ~finite | (sign * (values - np.where(finite, bounds, 0.0)) >= -allowed)
+    if satisfied.all():
+        return ""
+    at = int(np.argmin(satisfied))
+    value, low, high = (float(numbers[at]) for numbers in (values, problem.low, problem.high))
+    bound = f"below its lower bound, {low:.15g}" if value < low else f"above its upper bound, {high:.15g}"
+    return f"{problem.names[at]} is out of bounds: {value:.15g} is {bound}"
 
 
 def _row_fault(problem: Problem, values: Floats, tolerances: Tolerances) -> str:
-    rows = len(problem.row_low)
-    sums, error = _sums(problem, values)
-    satisfied = np.ones(rows, dtype=np.bool_)
+    sums, error = sums_of(problem, values)
+    places = row_places(problem)
+    satisfied = np.ones(len(sums), dtype=np.bool_)
     for side, sign in ((problem.row_low, 1.0), (problem.row_high, -1.0)):
-        finite = np.isfinite(side)
-        bound = np.where(finite, side, 0.0)
-        allowed = tolerances.absolute + tolerances.relative * np.abs(bound)
+        finite, allowed = _allowed(side, steps_of(np.maximum(places, places_of(side)), error), tolerances)
         for row in np.flatnonzero(finite & ~(error <= _CLEAR * allowed)):
             at = slice(problem.starts[row], problem.starts[row + 1])
             sums[row] = exact_dot(problem.values[at], values[problem.columns[at]])
-        satisfied &= ~finite | (sign * (sums - bound) >= -allowed)  # a sum that is no number satisfies nothing
+        missed = sign * (sums - np.where(finite, side, 0.0))
+        satisfied &= ~finite | (missed >= -allowed)  # a sum that is no number satisfies nothing
     return "" if satisfied.all() else f"constraint {int(np.argmin(satisfied))} (counted from 0) does not hold"
 
 
-def _sums(problem: Problem, values: Floats) -> tuple[Floats, Floats]:
+def _allowed(sides: Floats, steps: Floats, tolerances: Tolerances) -> tuple[Flags, Floats]:
+    """Return which sides are there, and by how much each may be missed."""
+    finite = np.isfinite(sides)
+    return finite, tolerances.sides.at(np.abs(np.where(finite, sides, 0.0)), steps)
+
+
+def sums_of(problem: Problem, values: Floats) -> tuple[Floats, Floats]:
     """Return the sum of each row, and how far rounding may have taken it off."""
     rows = len(problem.row_low)
     summands = problem.values * values[problem.columns]

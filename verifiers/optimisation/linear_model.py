@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
 from typing import Any, Literal, Self  # Any: a document from a caller is unparsed JSON
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from assay.schema import Wire
+from assay.spelling import choices, shown
 from assay.verifiers.optimisation.problem import Problem
 from assay.verifiers.refusals import misplaced
 
@@ -110,8 +110,8 @@ def _check_terms(terms: Mapping[str, float], known: Collection[str], place: tupl
     """Raise ValidationError for a coefficient that is none, or of no variable."""
     for name, value in terms.items():
         if name not in known:
-            listed = ", ".join(islice(known, _LISTED)) + (", ..." if len(known) > _LISTED else "")
-            raise misplaced((*place, name), f"there is no variable {name[:80]!r}", f"use one of `variables`: {listed}")
+            fix = f"{choices(name, known, most=_LISTED)} (`variables`)"
+            raise misplaced((*place, name), f"there is no variable {shown(name)}", fix)
         if not math.isfinite(value):
             raise misplaced((*place, name), "coefficients are finite numbers")
 

@@ -18,7 +18,7 @@ Gold = Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | Non
 _LONGEST = 400  # characters of a line in which a number is looked for
 _FLOAT = re.compile(
     r"\s*([+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
-    r"|inf(?:inity)?|nan))(?=[;,.)]*(?:\s|$))",
+    r"|inf(?:inity)?|nan))(?=[;,.)]*(?:\s|$))(?!\s+[.,]?[0-9])",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"-?[0-9]+\.?[0-9]*")
@@ -28,7 +28,7 @@ def last_objective(output: str, marker: str) -> float | None:
     """Return the number on the last line that starts with the marker and goes on with a number, or None.
 
     Read are decimal numbers with or without exponent and thousands separators, `inf`, `nan`, numpy's scalars
-    (`np.float64(3.0)`), and U+2212 as a minus.
+    (`np.float64(3.0)`), and U+2212 as a minus. Not read is a number with more digits after a space: `11 000`.
     """
     return _first_number(reversed(output.split("\n")), marker)
 

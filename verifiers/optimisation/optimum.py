@@ -116,7 +116,7 @@ def _optimality(task: OptimumTask, solved: Solved, objective: float | None) -> f
     if objective is None or solved.best is None:
         return 0.0
     worse = solved.best - objective if solved.problem.maximize else objective - solved.best
-    if worse <= task.gap_absolute + task.gap_relative * abs(solved.best):
+    if worse <= task.tolerances.gap_of(solved.problem, solved.best):
         return 1.0
     if task.credit_gap is None:
         return 0.0

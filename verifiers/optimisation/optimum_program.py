@@ -6,12 +6,16 @@ Where highspy is not installed it can be started all the same, and says so.
 import importlib
 import socket
 from collections import Counter
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any  # Any: highspy is optional and native, so its objects have no types here
 
 import msgpack
 import numpy as np
 
+from assay.verifiers.optimisation.allowances import Allowance
+from assay.verifiers.optimisation.feasibility import Tolerances
+from assay.verifiers.optimisation.optima import Unsolved, find_optimum, given_to
 from assay.verifiers.optimisation.problem import Problem, pack_problem, unpack_problem
 from assay.verifiers.requirements import missing_modules
 
@@ -20,25 +24,19 @@ MISSING = "missing"
 FAULT = "fault"
 """The first word of an answer about a model that cannot be judged by; the second says why."""
 
-_OPTIONS = {
-    "output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": 0.0, "mip_abs_gap": 1e-9,
-}  # fmt: skip
-_AMBIGUOUS, _OPTIMAL = "kUnboundedOrInfeasible", "kOptimal"
-_STATUSES = {_OPTIMAL: "optimal", "kInfeasible": "infeasible", "kUnbounded": "unbounded", "kModelEmpty": "optimal"}
 
-
-class Unsolved(Exception):
-    """The model cannot be judged by; the message says why."""
-
-
-def pack_text(language: str, text: str) -> bytes:
+def pack_text(language: str, text: str, tolerances: Tolerances) -> bytes:
     """Return the payload for a model as text; the language is `lp` or `mps`."""
-    return bytes(msgpack.packb([language, text], unicode_errors="surrogatepass"))
+    return _pack(language, text, tolerances)
 
 
-def pack_arrays(problem: Problem) -> bytes:
+def pack_arrays(problem: Problem, tolerances: Tolerances) -> bytes:
     """Return the payload for a model as arrays."""
-    return bytes(msgpack.packb(["arrays", pack_problem(problem)], unicode_errors="surrogatepass"))
+    return _pack("arrays", pack_problem(problem), tolerances)
+
+
+def _pack(kind: str, model: Any, tolerances: Tolerances) -> bytes:
+    return bytes(msgpack.packb([kind, model, astuple(tolerances)], unicode_errors="surrogatepass"))
 
 
 def warm() -> None:
@@ -49,36 +47,29 @@ def warm() -> None:
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Solve the model in `payload` and send on `fds[0]` [status, best, version, problem], or why there is none."""
-    kind, model = msgpack.unpackb(payload, unicode_errors="surrogatepass")
+    kind, model, (sides, integer, gap) = msgpack.unpackb(payload, unicode_errors="surrogatepass")
     with socket.socket(fileno=fds[0]) as channel:
         if missing_modules(("highspy",)):
             answer: Any = [MISSING]
         else:
             try:
-                answer = _answer(kind, model)
+                answer = _answer(kind, model, Tolerances(Allowance(*sides), integer, Allowance(*gap)))
             except Unsolved as error:
                 answer = [FAULT, str(error)]
         channel.sendall(msgpack.packb(answer, unicode_errors="surrogatepass"))
     return 0
 
 
-def _answer(kind: str, model: Any) -> list[Any]:
+def _answer(kind: str, model: Any, tolerances: Tolerances) -> list[Any]:
     highspy = importlib.import_module("highspy")
-    highs = highspy.Highs()
-    for name, value in _OPTIONS.items():
-        highs.setOptionValue(name, value)
-    if kind == "arrays":
-        problem = unpack_problem(model)
-        said = highs.passModel(_given(highspy, problem))
-    else:
-        said = _read(highs, kind, model)
-        problem = _taken(highspy, highs)
+    problem = unpack_problem(model) if kind == "arrays" else _read(highspy, kind, model)
     _check(problem)
+    highs, said = given_to(problem)
     if said == highspy.HighsStatus.kError:
         raise Unsolved("HiGHS refuses the model: are bounds the wrong way round?")
     if len(highs.getLp().a_matrix_.value_) < np.count_nonzero(problem.values):
         raise Unsolved("there are coefficients so small that HiGHS takes them for 0")
-    status, best = _solve(highs)
+    status, best = find_optimum(problem, tolerances)
     return [status, best, highs.version(), pack_problem(problem)]
 
 
@@ -91,54 +82,15 @@ def _check(problem: Problem) -> None:
         raise Unsolved("bounds and sides are numbers")
 
 
-def _read(highs: Any, language: str, text: str) -> Any:
+def _read(highspy: Any, language: str, text: str) -> Problem:
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
     path = Path(f"model.{language}")
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     said = highs.readModel(str(path))
     if said.name == "kError":
         raise Unsolved(f"HiGHS cannot read the model as {language.upper()}")
-    return said
-
-
-def _solve(highs: Any) -> tuple[str, float | None]:
-    status = _run(highs)
-    if status == _AMBIGUOUS:
-        highs.setOptionValue("presolve", "off")
-        status = _run(highs)
-    if status == _AMBIGUOUS:
-        status = "kUnbounded" if _is_feasible(highs) else "kInfeasible"
-    if status not in _STATUSES:
-        raise Unsolved(f"HiGHS did not solve the model: {status}")
-    best = float(highs.getInfo().objective_function_value) if _STATUSES[status] == "optimal" else None
-    return _STATUSES[status], best
-
-
-def _run(highs: Any) -> str:
-    highs.run()
-    return str(highs.getModelStatus().name)
-
-
-def _is_feasible(highs: Any) -> bool:
-    count = highs.getNumCol()
-    highs.changeColsCost(count, np.arange(count, dtype=np.int32), np.zeros(count))
-    return _run(highs) == _OPTIMAL
-
-
-def _given(highspy: Any, problem: Problem) -> Any:
-    """Return a problem as HiGHS takes it."""
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(problem.names), len(problem.row_low)
-    lp.sense_ = highspy.ObjSense.kMaximize if problem.maximize else highspy.ObjSense.kMinimize
-    lp.offset_ = problem.offset
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = problem.costs, problem.low, problem.high
-    lp.row_lower_, lp.row_upper_ = problem.row_low, problem.row_high
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = lp.num_col_, lp.num_row_
-    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = problem.starts, problem.columns, problem.values
-    kinds = highspy.HighsVarType
-    if problem.integer.any():
-        lp.integrality_ = [kinds.kInteger if whole else kinds.kContinuous for whole in problem.integer.tolist()]
-    return lp
+    return _taken(highspy, highs)
 
 
 def _taken(highspy: Any, highs: Any) -> Problem:

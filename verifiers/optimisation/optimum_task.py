@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from assay.schema import Limits
+from assay.verifiers.optimisation.allowances import Allowance
 from assay.verifiers.optimisation.answers import Place
 from assay.verifiers.optimisation.feasibility import Tolerances
 from assay.verifiers.optimisation.linear_model import LinearModel
@@ -44,13 +45,21 @@ class OptimumTask(RuleTask):
     Weights for `parsed` and `feasible` pay more steps on the way; where 0 is feasible they come easily.
 
     HiGHS reads and solves the model once per task content, in the oracle's jail, within `limits`; it proves the best
-    objective. The answer is checked against the model in the worker, by sums that are exact where rounding could
-    decide; integer variables count as the nearest integers. The values stand in the completion as one object, JSON, a
-    short Python literal or `{x: 3, y: 1}` without quotes around plain names, or a program prints them (see `solver` for
-    how it runs). An `objective` and a `status` "optimal" beside the values are passed over, unless they are variables:
-    the objective is worked out. A model that is not linear, cannot be
-    read, or is not solved within the limits, or is infeasible or unbounded when `expected` says otherwise, is
-    `task_error`.
+    objective. What it finds, its integers rounded, must pass the same examination as answers and be as good as it says;
+    else it solves again with integrality held to 1e-9 and 1e-10. A model for which that does not help, such as one with
+    a big M far larger than it needs to be, is "numerically unsafe".
+
+    The answer is checked against the model in the worker, by sums that are exact where rounding could decide; integer
+    variables count as the nearest integers. Where all variables of a row, or of the objective, are integer and its
+    coefficients and side have up to 6 decimal places, its sum changes by steps: 1, or 0.01 with two places. There, and
+    at the bounds of integer variables, the usual 1e-6 + 1e-6 |side| stays below half a step, so that it never buys a
+    unit: with integers all is exact. Tolerances that the task gives itself stand.
+
+    The values stand in the completion as one object, JSON, a short Python literal or `{x: 3, y: 1}` without quotes
+    around plain names, or a program prints them (see `solver` for how it runs). An `objective` and a `status` "optimal"
+    beside the values are passed over, unless they are variables: the objective is worked out. A model that is not
+    linear, cannot be read, is not solved within the limits or is numerically unsafe, or is infeasible or unbounded when
+    `expected` says otherwise, is `task_error`.
     Source: our own; the objective gap is that of mixed-integer solvers (|best - found|).
     """
 
@@ -90,22 +99,23 @@ class OptimumTask(RuleTask):
     missing: Literal["refused", "zero"] = "refused"
     """What a variable without a value is: `refused`: there is no answer; `zero`: 0. Names that the model does not have
     and names that are there twice are always refused."""
-    feasibility_absolute: float = Field(1e-6, ge=0.0, le=1.0, allow_inf_nan=False)
-    """By how much a row or bound may be missed."""
-    feasibility_relative: float = Field(1e-6, ge=0.0, le=0.1, allow_inf_nan=False)
-    """And by what share of its own right-hand side."""
+    feasibility_absolute: float | None = Field(None, ge=0.0, le=1.0, allow_inf_nan=False)
+    """By how much a row or bound may be missed; null: 1e-6, but below half a step of a row of integers."""
+    feasibility_relative: float | None = Field(None, ge=0.0, le=0.1, allow_inf_nan=False)
+    """And by what share of its own right-hand side; null: the same."""
     integer_tolerance: float = Field(1e-5, ge=0.0, lt=0.5, allow_inf_nan=False)
     """How far an integer variable may be from the nearest integer, as which it counts."""
-    gap_absolute: float = Field(1e-6, ge=0.0, allow_inf_nan=False)
-    """By how much the objective may be worse than the best."""
-    gap_relative: float = Field(1e-6, ge=0.0, le=1.0, allow_inf_nan=False)
-    """And by what share of |best|."""
+    gap_absolute: float | None = Field(None, ge=0.0, allow_inf_nan=False)
+    """By how much the objective may be worse than the best; null: as above, by the objective's coefficients."""
+    gap_relative: float | None = Field(None, ge=0.0, le=1.0, allow_inf_nan=False)
+    """And by what share of |best|; null: the same."""
     credit_gap: float | None = Field(None, gt=0.0, le=1e6, allow_inf_nan=False)
     """Share of |best| + 1 at which a feasible answer earns nothing more; null: only the best earns."""
     fences: bool = True
     """With `program`: whether it may stand in a fence where there is no section `<python>`."""
     forbid: tuple[Dotted, ...] = ()
-    """With `program`: modules and names whose use is a `violation`."""
+    """With `program`: modules and names whose use is a `violation`. Found in the syntax tree, for honest models; the
+    jail is the wall."""
 
     @field_validator("requires")
     @classmethod
@@ -118,7 +128,7 @@ class OptimumTask(RuleTask):
         if not given:
             raise misplaced(("model",), f"there is no model: give exactly one of {', '.join(_MODELS)}", absent=True)
         if given[1:]:
-            raise misplaced(given[1:2], f"there is {given[0]} already", f"give exactly one of {', '.join(_MODELS)}")
+            raise misplaced(given[1:2], f"there are {' and '.join(given)}", f"give exactly one of {', '.join(_MODELS)}")
         self.refuse_fields_of_other_kinds(self.answer, _READ, f"for answer {self.answer!r}")
         return self
 
@@ -133,5 +143,6 @@ class OptimumTask(RuleTask):
 
     @property
     def tolerances(self) -> Tolerances:
-        """What counts as feasible."""
-        return Tolerances(self.feasibility_absolute, self.feasibility_relative, self.integer_tolerance)
+        """What counts as feasible and as best."""
+        sides = Allowance(self.feasibility_absolute, self.feasibility_relative)
+        return Tolerances(sides, self.integer_tolerance, Allowance(self.gap_absolute, self.gap_relative))

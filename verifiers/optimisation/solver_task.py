@@ -120,7 +120,8 @@ class SolverTask(RuleTask):
     highspy, pulp, OR-Tools, pyomo, cvxpy, gurobipy, pyscipopt and coptpy where the program names them; what it works
     out by itself, or by another library, is not paid then."""
     forbid: tuple[Dotted, ...] = ()
-    """Modules and names whose use in the program is a `violation`."""
+    """Modules and names whose use in the program is a `violation`. Found in the syntax tree, for honest models; the
+    jail is the wall."""
     gold_solution: Values | None = Field(None, min_length=1)
     """Right values of variables, for the term `solution`; names do not take part."""
     solution_marker: str = Field("SOLUTION:", min_length=1, max_length=200, pattern=r"^[^\n\r]+$")

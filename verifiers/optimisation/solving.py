@@ -60,9 +60,9 @@ def _read(task: OptimumTask, answer: Sequence[Any]) -> Solved:
 
 def _payload(task: OptimumTask) -> bytes:
     if task.model is not None:
-        return optimum_program.pack_arrays(arrange(task.model))
+        return optimum_program.pack_arrays(arrange(task.model), task.tolerances)
     language, text = ("lp", task.lp) if task.lp is not None else ("mps", task.mps)
-    return optimum_program.pack_text(language, text or "")
+    return optimum_program.pack_text(language, text or "", task.tolerances)
 
 
 def _decoded(said: bytes) -> Sequence[Any]:

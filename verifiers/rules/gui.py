@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Self, assert_never
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.spelling import choices
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules import gui_points
 from assay.verifiers.rules.blocks import first_block
@@ -193,7 +194,7 @@ class GuiTask(RuleTask):
             raise misplaced(("input_text",), f"no answer has the text {right!r}", "give another")
         if action == "scroll" and self.checks == "action" and right.strip().lower() not in DIRECTIONS:
             raise misplaced(
-                ("input_text",), f"nobody scrolls {right[:40]!r}", f"use one of {', '.join(sorted(DIRECTIONS))}"
+                ("input_text",), f"nobody scrolls {right[:40]!r}", choices(right.strip(), sorted(DIRECTIONS))
             )
 
 

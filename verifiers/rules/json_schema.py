@@ -101,7 +101,9 @@ class JsonSchema:
         terms["valid"] = float(valid)
         if task.expected is not None:
             terms["equal"] = float(valid and same_json(document, task.expected))
-        message = "the document is not the expected one" if valid else "the document does not keep to the schema"
+        message = "" if valid else "the document does not keep to the schema"
+        if valid and terms.get("equal") == 0.0:
+            message = "the document is not the expected one"
         return Scored(terms, message=message)
 
 

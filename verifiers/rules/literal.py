@@ -43,8 +43,12 @@ def read_python(text: str) -> Any:
         raise ValueError(f"a literal of {len(text)} characters is longer than {MOST_CHARACTERS}")
     try:
         return ast.literal_eval(_ESCAPE.sub(_escaped, text.strip()))  # the same value, without a warning
-    except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
-        raise ValueError(f"not a literal: {type(error).__name__}") from error
+    except SyntaxError as error:
+        raise ValueError("its syntax is broken") from error
+    except (RecursionError, MemoryError) as error:
+        raise ValueError("nested too deeply") from error
+    except (ValueError, TypeError) as error:  # whose message may show an address in memory
+        raise ValueError("it holds more than numbers, quoted texts and containers of them") from error
 
 
 def finite(value: Any) -> float | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self  # Any: re2 has no types
 
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
-from assay.verifiers.refusals import misplaced
+from assay.verifiers.refusals import Place, misplaced
 from assay.verifiers.rules.optional import require
 from assay.verifiers.rules.rule import RuleTask, Scored, Term
 
@@ -57,11 +57,15 @@ class RegexTask(RuleTask):
 
     @cached_property
     def compiled(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The compiled patterns and forbidden patterns. Raises ValueError."""
+        """The compiled patterns and forbidden patterns. Raises ValidationError at the one refused."""
         re2 = require("re2", "google-re2")
         flags = "".join(flag for flag, on in zip("ism", self._flags, strict=True) if on)
         prefix = f"(?{flags})" if flags else ""
-        return tuple(tuple(_compiled(re2, prefix, one) for one in many) for many in (self.patterns, self.forbidden))  # type: ignore[return-value]  # two of them
+        fields = (("patterns", self.patterns), ("forbidden", self.forbidden))
+        return tuple(  # type: ignore[return-value]  # two of them
+            tuple(_compiled(re2, prefix, one, (name, number)) for number, one in enumerate(many))
+            for name, many in fields
+        )
 
     @property
     def _flags(self) -> tuple[bool, bool, bool]:
@@ -91,14 +95,17 @@ class Regex:
         return Scored({"matched": 1 - len(failed) / (len(wanted) + len(forbidden))}, message=message)
 
 
-def _compiled(re2: ModuleType, prefix: str, pattern: str) -> Any:
+def _compiled(re2: ModuleType, prefix: str, pattern: str, place: Place) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
     try:
         return re2.compile(prefix + pattern, options)
     except re2.error as error:
-        raise ValueError(f"the pattern {pattern[:100]!r} is refused: {error}") from error
+        said = error.args[0] if error.args else ""
+        why = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        what = f"the pattern {pattern[:100]!r} is refused: {why[:300]}"
+        raise misplaced(place, what, "correct the pattern; its syntax is RE2's") from error
 
 
 def _found(pattern: Any, text: str, where: Literal["anywhere", "whole"]) -> bool | None:

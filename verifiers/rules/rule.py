@@ -11,7 +11,8 @@ from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Scoring, TaskBase, Verdict
-from assay.verifiers.refusals import misplaced
+from assay.spelling import choices, shown
+from assay.verifiers.refusals import json_path, misplaced
 from assay.verifiers.scoring import SLACK, why
 
 MOST_FACTOR = 1e9
@@ -61,12 +62,9 @@ class Scored:
 
 def unknown_profile(name: str, known: Iterable[str]) -> InvalidRequest:
     """Return the refusal of a preset that a verifier does not have."""
-    listed = ", ".join(known)
-    return InvalidRequest(
-        f"unknown profile {name!r}",
-        path="profile",
-        fix=f"use one of {listed}" if listed else "leave it out: this verifier has none",
-    )
+    names = list(known)
+    fix = choices(name, names) if names else "leave it out: this verifier has none"
+    return InvalidRequest(f"unknown profile {shown(name)}", path="profile", fix=fix)
 
 
 class ProfiledTask(TaskBase):
@@ -187,7 +185,7 @@ def check_weights(task: ProfiledTask, terms: Sequence[Term]) -> None:
     for name in task.weights:
         if name not in weights:
             raise InvalidRequest(
-                f"there is no term {name!r} here", path=f"weights.{name}", fix=f"use {', '.join(weights)}"
+                f"there is no term {shown(name)} here", path=json_path("weights", (name,)), fix=choices(name, weights)
             )
     if not any(weights.values()):
         raise InvalidRequest(

@@ -98,7 +98,8 @@ class TextOverlap:
             tokens, *references = [_tokenize(task, one) for one in (seen, *task.references)]
             cut = cut or any(len(one) > most for one in (tokens, *references))
             terms[metric] = _rouge(metric, [one[:most] for one in references], tokens[:most])
-        return Scored(terms, answered=bool(text.strip()), message="not the reference", flags=("cut",) if cut else ())
+        message = ", ".join(f"{metric} {value:.3f}" for metric, value in terms.items())
+        return Scored(terms, answered=bool(text.strip()), message=message, flags=("cut",) if cut else ())
 
 
 class _Blanks:

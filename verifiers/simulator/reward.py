@@ -37,9 +37,11 @@ def score_decision(task: SimulatorTask, text: str) -> Scored:
     """Return the terms of a decision: the first True or False after the words counts."""
     match = _DECIDED.search(text)
     right = match is not None and (match.group(1) == "True") is task.adheres
-    message = "there is no decision" if match is None else f"it is not {match.group(1)}"
     terms = {"decision": float(right), "format": _tag_share(text, _DECISION_TAGS)}
-    return Scored(terms, answered=match is not None, message=message)
+    if match is None:
+        return Scored(terms, answered=False, message="there is no decision")
+    layout = f"not each of the tag pairs {', '.join(_DECISION_TAGS)} stands exactly once"
+    return Scored(terms, message=layout if right else f"the right decision is not {match.group(1)}")
 
 
 def score_control(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline  # type: ignore[import-untyped]  # has no stubs
 
 from assay.errors import TaskFault
+from assay.spelling import choices, shown
 
 Array = NDArray[np.float64]
 
@@ -96,7 +97,7 @@ _FORMULAS: Mapping[str, tuple[Callable[[Array], tuple[Array, Array]], float]] = 
 def built_in(name: str) -> Track:
     """Return a track that is named. Raises TaskFault for a name that is none."""
     if name not in _FORMULAS:
-        raise TaskFault(f"no track {name!r}: use one of {', '.join(_FORMULAS)}")
+        raise TaskFault(f"no track {shown(name)}: {choices(name, _FORMULAS)}")
     formula, half_width_m = _FORMULAS[name]
     x, y = formula(np.linspace(0.0, 2.0 * math.pi, _FORMULA_POINTS, endpoint=False))
     widths = np.full(_FORMULA_POINTS, half_width_m)

@@ -7,7 +7,7 @@ of its input, and yields exact built-in types or what the *port* makes of a hand
 """
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Protocol  # Any: values of every type cross
 
@@ -15,6 +15,7 @@ from msgpack import ExtType, Packer, unpackb
 
 from assay.verifiers.split import graph, leaves
 from assay.verifiers.split.rebuild import rebuild
+from assay.verifiers.split.spread import check_spread, mapping_of
 from assay.verifiers.split.wire import FIRST_PORT_CODE, LEAF_TYPES, Code, ProtocolError
 
 _DEPTH = 48  # nested extension payloads; each costs about 40 kB of C stack in the decoder
@@ -140,7 +141,7 @@ class Codec:
 
     def unpack_tree(self, data: bytes) -> Any:
         """Decode without converting errors (for nested payloads)."""
-        return unpackb(data, ext_hook=self._hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
+        return _unpack(data, self._hook)
 
     def class_key(self, cls: type) -> str | None:
         """Return the port's by-value name of `cls`, remembered."""
@@ -227,9 +228,9 @@ class Codec:
                 case Code.TUPLE:
                     return tuple(self._items(data))
                 case Code.SET:
-                    return set(self._items(data))
+                    return set(self._keys_in(data))
                 case Code.FROZENSET:
-                    return frozenset(self._items(data))
+                    return frozenset(self._keys_in(data))
                 case Code.GRAPH:
                     return self._graph(data)[0]
                 case _ if code >= FIRST_PORT_CODE:
@@ -239,10 +240,15 @@ class Codec:
         finally:
             state.in_depth -= 1
 
-    def _items(self, data: bytes) -> Iterable[Any]:
+    def _items(self, data: bytes) -> list[Any]:
         items = self.unpack_tree(data)
         if type(items) is not list:
             raise ProtocolError("a sequence was announced and something else came")
+        return items
+
+    def _keys_in(self, data: bytes) -> Iterable[Any]:
+        items = self._items(data)
+        check_spread(items)
         return items
 
     def _graph(self, data: bytes) -> tuple[Any, list[Any]]:
@@ -255,7 +261,7 @@ class Codec:
                 return graph.Known(known[int.from_bytes(payload, "big")])
             return self._hook(code, payload)
 
-        table = unpackb(data, ext_hook=cell_hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
+        table = _unpack(data, cell_hook)
         return rebuild(table, self._port.class_named)
 
     def _guarded_graph(self, data: bytes, tables: list[list[Any]]) -> Any:
@@ -267,6 +273,17 @@ class Codec:
             return value
 
         try:
-            return unpackb(data, ext_hook=root_hook, strict_map_key=False, unicode_errors="surrogatepass", timestamp=1)
+            return _unpack(data, root_hook)
         except _MALFORMED as error:
             raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error
+
+
+def _unpack(data: bytes, hook: Callable[[int, bytes], object]) -> Any:
+    return unpackb(
+        data,
+        ext_hook=hook,
+        object_pairs_hook=mapping_of,
+        strict_map_key=False,
+        unicode_errors="surrogatepass",
+        timestamp=1,
+    )

@@ -169,12 +169,18 @@ def _run(module: ModuleType, program: Program) -> tuple[str, str] | None:
             exec(program.prompt, module.__dict__)
         exec(program.unit, module.__dict__)
     except SystemExit as error:
-        return str(Outcome.RUNTIME_ERROR), f"SystemExit: {error.code!r} while loading"[:500]
+        return str(Outcome.RUNTIME_ERROR), _left_by(error)
     except MemoryError:
         return str(Outcome.MEMORY_EXCEEDED), "MemoryError while loading"
     except BaseException as error:  # noqa: BLE001 - the completion's own code may raise anything
         return str(Outcome.RUNTIME_ERROR), describe(error)
     return None
+
+
+def _left_by(error: SystemExit) -> str:
+    """Say with what the source asked to exit, the same each time: no address of an object."""
+    code = error.code if isinstance(error.code, int | str | None) else type(error.code).__name__
+    return f"SystemExit: {code!r} while loading"[:500]
 
 
 def _bind_method(module: ModuleType, entry: str) -> None:

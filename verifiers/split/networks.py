@@ -4,6 +4,7 @@ import importlib
 import sys
 from typing import Any  # networkx is optional and only met at run time; nodes and attributes are of every type
 
+from assay.verifiers.split.spread import check_spread
 from assay.verifiers.split.wire import ProtocolError
 
 _KINDS = ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph")
@@ -33,7 +34,10 @@ def put_together(kind: Any, attributes: Any, nodes: Any, edges: Any) -> Any:
 
 def fill(graph: Any, attributes: Any, nodes: Any, edges: Any) -> None:
     """Give a graph this content in place of its own."""
+    check_spread([node for node, _ in nodes])
     graph.clear()
     graph.graph.update(attributes)
     graph.add_nodes_from((node, dict(data)) for node, data in nodes)
+    if any(end not in graph for edge in edges for end in edge[:2]):
+        raise ProtocolError("an edge of a node that is none")
     graph.add_edges_from(tuple(edge) for edge in edges)

@@ -8,6 +8,7 @@ from assay.verifiers.split import names
 from assay.verifiers.split.graph import MAPPING_TAGS, TAGS, Known, Ref
 from assay.verifiers.split.instances import set_state
 from assay.verifiers.split.plain import stored_as
+from assay.verifiers.split.spread import check_spread
 from assay.verifiers.split.wire import PLAIN_BASES, ProtocolError
 
 
@@ -114,7 +115,7 @@ class _Rebuild:
             case "t":
                 return tuple(self._values(node[1]))
             case "f":
-                return frozenset(self._values(node[1]))
+                return frozenset(_spread(self._values(node[1])))
             case "E":
                 members: Mapping[str, object] = self._class_named(_exact(node[1], str)).__members__  # type: ignore[attr-defined]  # an AttributeError is a ProtocolError
                 return members[_exact(node[2], str)]
@@ -127,6 +128,8 @@ class _Rebuild:
         cls = self._class_named(node[1])
         base = stored_as(cls)
         values = self._values(node[2])
+        if base is frozenset:
+            check_spread(values)
         plain: Any = base(values) if base in TAGS else _exact(values[0], base)
         made = base.__new__(cls, plain)
         set_state(made, _exact(node[3], list), self._values(node[4]))
@@ -147,10 +150,11 @@ class _Rebuild:
     def _fill_hashed(self, shell: Any, node: list[Any]) -> None:
         values = self._values(node[1])
         if node[0] == "s":
-            shell.update(values)
+            shell.update(_spread(values))
             return
         if len(values) % 2:
             raise ProtocolError("a mapping with a key and no value")
+        check_spread(values[::2])
         for key, value in zip(values[::2], values[1::2], strict=True):
             shell[key] = value
 
@@ -170,13 +174,18 @@ class _Rebuild:
 
 def _fill_base(shell: Any, base: type, values: list[Any]) -> None:
     if base is dict:
-        dict.update(shell, zip(values[::2], values[1::2], strict=True))
+        dict.update(shell, zip(_spread(values[::2]), values[1::2], strict=True))
     elif base is set:
-        set.update(shell, values)
+        set.update(shell, _spread(values))
     elif base is bytearray:
         bytearray.extend(shell, _exact(values[0], bytearray))
     else:
         list.extend(shell, values)
+
+
+def _spread(values: list[Any]) -> list[Any]:
+    check_spread(values)
+    return values
 
 
 def _exact(value: Any, kind: type) -> Any:

@@ -158,7 +158,7 @@ def encode(report: Report | Answer, nonce: bytes) -> bytes:
 def decode(body: bytes, nonce: bytes) -> Report | Answer:
     """Return the report in a frame's body. Raises Garbled for anything else, or a wrong nonce."""
     try:
-        match msgpack.unpackb(body, unicode_errors="surrogatepass", strict_map_key=False):
+        match msgpack.unpackb(body, unicode_errors="surrogatepass"):
             case [bytes() as key, str() as kind, *fields] if key == nonce:
                 return _build(kind, fields)
     except (ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:

@@ -8,6 +8,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.running import STARVED_FACTOR
 from assay.schema import Limits
+from assay.verifiers.processes import check_timed
 from assay.verifiers.scoring import Mark, Trace, end_of, passed
 from assay.verifiers.spending import Budget
 from assay.verifiers.split.cast import Cast, Casting
@@ -253,8 +254,7 @@ class Session:
     def _cause(self, reason: str) -> tuple[Outcome, str]:
         """Say why the candidate is gone, once it has ended."""
         exit_, cut_by = self._cast.await_candidate()
-        if cut_by is Outcome.INCONCLUSIVE:
-            raise Inconclusive("the machine was too busy to time the candidate")
+        check_timed(cut_by, "the candidate")
         if self._timed_out:
             return Outcome.TIMEOUT, f"no answer within {self._limits.wall_s:g} s (wall_s)"
         if exit_ is None:
@@ -280,8 +280,7 @@ class Session:
     def _after_end(self, cause: tuple[Outcome, str]) -> int | None:
         """The reporter ended before it was done; return where to go on."""
         outcome, message = cause
-        if outcome is Outcome.INCONCLUSIVE:
-            raise Inconclusive("the machine was too busy to time the attempt")
+        check_timed(outcome, "the attempt")
         if self._stage == "preparing":  # later on the candidate may have had a hand in it
             raise TaskFault(f"{self._casting.judged_by} cannot be set up: the process {message}")
         if self._current < 0:

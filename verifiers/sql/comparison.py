@@ -1,14 +1,15 @@
 """Whether two results are the same, by rules that a task names. Pure; its work is bounded, whatever the results are."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.verifiers.sql.pairing import Nearness, TooMuch, Work, can_pair_off, have_near
-from assay.verifiers.sql.results import Cell, Row, Table
+from assay.verifiers.sql.keys import key_of
+from assay.verifiers.sql.nearness import Nearness, TooMuch, Work
+from assay.verifiers.sql.pairing import can_pair_off, have_near, is_many_sided, unequal
+from assay.verifiers.sql.results import Row, Table
 
-__all__ = ["Columns", "Nulls", "Rows", "Rules", "TooMuch", "Work", "are_same"]
+__all__ = ["Columns", "Nulls", "Rows", "Rules", "TooMuch", "Work", "are_same", "may_be_too_much"]
 
 
 class Rows(StrEnum):
@@ -74,13 +75,34 @@ def are_same(gold: Table, found: Table, rules: Rules, work: Work | None = None) 
         return False
     if rules.rows is Rows.BAG and len(gold.rows) != len(found.rows):
         return False
-    agree = _Agreement(rules, _ties(gold, rules), work or Work())
+    if work is None:
+        work = Work()
+        work.left += 2 * (_cells(gold.rows) + _cells(found.rows))  # every result can be looked at, within its bounds
+    agree = _Agreement(rules, _ties(gold, rules), work)
     if rules.columns is Columns.BY_NAME:
         placed = _by_name(gold, found)
         return placed is not None and agree(gold.rows, placed)
     if agree(gold.rows, found.rows):
         return True
     return rules.columns is Columns.ANY and _permuted(gold, found, agree)
+
+
+def may_be_too_much(gold: Table, rules: Rules) -> bool:
+    """Whether the gold's own shape is why a comparison with it raises TooMuch: its rows alone would, turned round."""
+    if not rules.is_exact and is_many_sided(gold.rows, Nearness(rules.absolute, rules.relative)):
+        return True
+    if rules.columns is not Columns.ANY:
+        return False
+    turned = Table(gold.columns[::-1], tuple(row[::-1] for row in gold.rows))
+    try:
+        are_same(gold, turned, rules)
+    except TooMuch:
+        return True
+    return False
+
+
+def _cells(rows: Sequence[Row]) -> int:
+    return len(rows) * len(rows[0]) if rows else 0
 
 
 def _ties(gold: Table, rules: Rules) -> Sequence[slice]:
@@ -107,16 +129,18 @@ def _permuted(gold: Table, found: Table, agree: "_Agreement") -> bool:
     """Place one column after the other, where the rows so far agree; columns that are alike are tried once."""
     width = len(gold.columns)
     given = list(zip(*found.rows, strict=True))
+    agree.work.take(width * len(found.rows))
+    keys = list(map(key_of, given))
 
     def place(chosen: list[int]) -> bool:
         if len(chosen) == width:
             return True
-        tried: set[tuple[Cell, ...]] = set()
+        tried: set[str] = set()
         begun = [row[: len(chosen) + 1] for row in gold.rows]
         for column in (column for column in range(width) if column not in chosen):
-            if given[column] in tried:
+            if keys[column] in tried:
                 continue
-            tried.add(given[column])
+            tried.add(keys[column])
             agree.work.take(len(gold.rows) * (len(chosen) + 1))
             rows = list(zip(*(given[one] for one in (*chosen, column)), strict=True))
             if agree(begun, rows) and place([*chosen, column]):
@@ -136,6 +160,7 @@ class _Agreement:
 
     def __call__(self, gold: Sequence[Row], found: Sequence[Row]) -> bool:
         """Compare by the rules. Raises TooMuch."""
+        self.work.take((_cells(gold) + _cells(found)) // 4)
         near = Nearness(self.rules.absolute, self.rules.relative)
         if self.rules.rows is Rows.SET:
             return self._sets(gold, found, near)
@@ -144,18 +169,15 @@ class _Agreement:
         return all(self._bags(gold[tie], found[tie], near) for tie in self.ties)
 
     def _sets(self, gold: Sequence[Row], found: Sequence[Row], near: Nearness) -> bool:
-        wanted, given = set(gold), set(found)
-        if wanted == given or self.rules.is_exact:
-            return wanted == given
-        left, right = list(wanted - given), list(given - wanted)
-        return have_near(left, list(given), near, self.work) and have_near(right, list(wanted), near, self.work)
+        wanted, given = {key_of(row): row for row in gold}, {key_of(row): row for row in found}
+        if wanted.keys() == given.keys() or self.rules.is_exact:
+            return wanted.keys() == given.keys()
+        self.work.take(_cells(gold) + _cells(found))
+        return have_near(list(wanted.values()), list(given.values()), near, self.work)
 
     def _bags(self, gold: Sequence[Row], found: Sequence[Row], near: Nearness) -> bool:
-        counted, others = Counter(gold), Counter(found)
-        if counted == others or self.rules.is_exact:
-            return counted == others
-        left, right = list((counted - others).elements()), list((others - counted).elements())
-        if can_pair_off(left, right, near, self.work):
-            return True
-        # Rows that are equal need not be each other's: 0, 1 and 1, 2 agree within 1.
-        return have_near(left, found, near, self.work) and can_pair_off(gold, found, near, self.work)
+        left, _ = unequal(gold, found)
+        if not left or self.rules.is_exact:
+            return not left
+        self.work.take(_cells(gold) + _cells(found))
+        return can_pair_off(gold, found, near, self.work)

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
 
+_COMMENT = r"--[^\n]*+|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/)?+"
+_NOTHING = re.compile(rf"(?:[\s;]++|{_COMMENT})*+")
 _TOKENS = re.compile(
-    r"(?P<blank>\s+|--[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*(?:\*/)?)"
+    rf"(?P<blank>(?:\s++|{_COMMENT})++)"
     r"|(?P<quoted>'[^']*'?|\"[^\"]*\"?|`[^`]*`?|\[[^\]]*\]?)"
+    r"|(?P<end>;[\s;]*)"
     r"|(?P<word>[^\W\d][\w$]*)"
     r"|(?P<other>\d[\w.]*|.)",
     re.DOTALL,
@@ -22,15 +25,17 @@ class Kind(Enum):
     """What a token is."""
 
     BLANK = auto()
-    """White space or a comment; an unclosed one runs to the end."""
+    """White space and comments; an unclosed one runs to the end."""
     QUOTED = auto()
     """A string or a quoted name, in brackets too; doubled quotes make it two tokens."""
+    END = auto()
+    """Semicolons, and the white space among and after them."""
     WORD = auto()
     OTHER = auto()
     """A number or a single character."""
 
 
-_KINDS = {"blank": Kind.BLANK, "quoted": Kind.QUOTED, "word": Kind.WORD, "other": Kind.OTHER}
+_KINDS = {"blank": Kind.BLANK, "quoted": Kind.QUOTED, "end": Kind.END, "word": Kind.WORD, "other": Kind.OTHER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ def tokens(sql: str) -> Iterator[Token]:
 
 def is_blank(sql: str) -> bool:
     """Whether there is nothing but white space, comments and semicolons."""
-    return all(token.kind is Kind.BLANK or token.text == ";" for token in tokens(sql))
+    return _NOTHING.fullmatch(sql) is not None
 
 
 def only_statement(sql: str) -> str | None:
@@ -57,7 +62,7 @@ def only_statement(sql: str) -> str | None:
     kept: list[str] = []
     ended = False
     for token in tokens(sql):
-        if token.text == ";":
+        if token.kind is Kind.END:
             ended = True
         elif not ended:
             kept.append(token.text)
@@ -72,7 +77,7 @@ def leading_words(sql: str, most: int) -> list[str]:
     for token in tokens(sql):
         if token.kind is Kind.WORD:
             found.append(token.text.upper())
-        elif token.kind is not Kind.BLANK and token.text not in "(;":
+        elif token.kind not in (Kind.BLANK, Kind.END) and token.text != "(":
             break
         if len(found) == most:
             break
@@ -84,7 +89,7 @@ def is_ordered(sql: str) -> bool:
 
     Parentheses around the whole statement do not count.
     """
-    words = [token.text.upper() for token in tokens(sql) if token.kind is not Kind.BLANK and token.text != ";"]
+    words = [token.text.upper() for token in tokens(sql) if token.kind not in (Kind.BLANK, Kind.END)]
     outermost = _wrappings(words)
     depth = 0
     for word, following in pairwise(words):

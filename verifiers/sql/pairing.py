@@ -1,68 +1,15 @@
 """Pairing off rows whose numbers need only be near: each row with one of its own. Pure; its work is bounded."""
 
-import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
-from assay.verifiers.sql.results import Cell, Row
-
-_MOST_STEPS = 3_000_000  # cells or pairs of rows looked at for one comparison: some two seconds
-_ROUNDING = 1e-15  # of a number that stands for an integer beyond 2^53
-
-
-class TooMuch(Exception):
-    """The comparison has looked at more than it may."""
-
-
-@dataclass
-class Work:
-    """What is left of the bound; taking too much of it raises TooMuch."""
-
-    left: int = _MOST_STEPS
-
-    def take(self, steps: int) -> None:
-        """Take steps from what is left."""
-        self.left -= steps
-        if self.left < 0:
-            raise TooMuch("the results are too many-sided to be compared")
-
-
-@dataclass(frozen=True)
-class Nearness:
-    """How far apart equal numbers may be."""
-
-    absolute: float
-    relative: float
-
-    def of_rows(self, one: Row, other: Row) -> bool:
-        """Whether two rows are near, cell by cell."""
-        return all(map(self.of_cells, one, other))
-
-    def of_cells(self, one: Cell, other: Cell) -> bool:
-        """Whether two cells are equal, or numbers near each other.
-
-        The relative tolerance is for what was rounded: two integers are not.
-        """
-        if one == other:
-            return True
-        if not isinstance(one, (int, float)) or not isinstance(other, (int, float)):
-            return False
-        relative = self.relative if isinstance(one, float) or isinstance(other, float) else 0.0
-        try:
-            apart = abs(one - other)
-            return apart <= max(self.absolute, relative * max(abs(one), abs(other))) and apart != math.inf
-        except OverflowError:
-            return False
-
-    def reach(self, number: float) -> tuple[float, float]:
-        """Return between which numbers all lie that are near this one."""
-        if math.isinf(number):
-            return number, number
-        # Twice: the other may be the larger.
-        most = max(self.absolute, 2 * self.relative * abs(number)) + _ROUNDING * abs(number)
-        return number - most, number + most
+from assay.verifiers.sql.clusters import Group, grouped
+from assay.verifiers.sql.keys import key_of, key_of_cell
+from assay.verifiers.sql.nearness import MOST_STEPS, Nearness, Work, as_float
+from assay.verifiers.sql.results import Row
 
 
 @dataclass(eq=False, slots=True)
@@ -74,15 +21,15 @@ class _Guest:
 
 
 class _Seats:
-    """Rows that are alike but for their numbers, in the order of that number of theirs which tells most of them apart.
+    """Found rows of a group, in the order of that number of theirs which tells most of them apart.
 
     Rows that are `seated` have one each of their own, and are rearranged where a further one finds all of its own
     taken: Kuhn's algorithm for matchings in bipartite graphs, which finds an assignment if there is one.
     """
 
-    def __init__(self, rows: Sequence[Row], near: Nearness, work: Work) -> None:
+    def __init__(self, rows: Sequence[Row], columns: Sequence[int], near: Nearness, work: Work) -> None:
         self._near, self._work = near, work
-        self._column = _telling(rows)
+        self._column = max(columns, key=lambda place: len({key_of_cell(row[place]) for row in rows}))
         self._rows = sorted(rows, key=self.order)
         self._keys = [self._key(row) for row in self._rows]
         self._guests: list[_Guest | None] = [None] * len(rows)
@@ -90,11 +37,20 @@ class _Seats:
 
     def order(self, row: Row) -> tuple[float, ...]:
         """Return what rows are sorted by."""
-        return self._key(row), *(_number(cell) for cell in row)
+        return self._key(row), *map(as_float, row)
 
-    def has_near(self, row: Row) -> bool:
-        """Whether a row, taken or not, is near this one."""
-        return any(self._is_near(row, place) for place in self._places(row))
+    def serve_all(self, rows: Sequence[Row]) -> bool:
+        """Whether each of these rows has one near it, taken or not, and each seat one of these."""
+        for row in rows:
+            places = self._places(row)
+            is_served, place = False, self._skip(places.start)
+            while place < places.stop:
+                if self._is_near(row, place):
+                    is_served, self._free[place] = True, place + 1
+                place = self._skip(place + 1)
+            if not is_served and not any(self._is_near(row, place) for place in places):
+                return False
+        return self._skip(0) == len(self._rows)
 
     def seat(self, row: Row) -> bool:
         """Give the row one that is near it and nobody else's. Say whether that was possible."""
@@ -106,7 +62,7 @@ class _Seats:
         return True
 
     def _key(self, row: Row) -> float:
-        return 0.0 if self._column is None else _number(row[self._column])
+        return as_float(row[self._column])
 
     def _places(self, row: Row) -> range:
         low, high = self._near.reach(self._key(row))
@@ -142,7 +98,9 @@ class _Seats:
         came: dict[int, _Guest] = {}
         waiting = [newcomer]
         for one in waiting:  # it grows while it is walked
-            for place in self._places(one.row):
+            places = self._places(one.row)
+            self._work.take(len(places) // 8)  # to pass over those that have come already
+            for place in places:
                 if place in came or not self._is_near(one.row, place):
                     continue
                 came[place] = one
@@ -164,50 +122,60 @@ class _Seats:
 
 def can_pair_off(gold: Sequence[Row], found: Sequence[Row], near: Nearness, work: Work) -> bool:
     """Whether there is an assignment of each gold row to a found row of its own that is near it. Raises TooMuch."""
-    wanted, given = _by_frame(gold), _by_frame(found)
-    if {frame: len(rows) for frame, rows in wanted.items()} != {frame: len(rows) for frame, rows in given.items()}:
+    groups = grouped(gold, found, near)
+    if any(len(group.gold) != len(group.found) for group in groups):
         return False
-    return all(_fill(_Seats(given[frame], near, work), rows) for frame, rows in wanted.items())
+    return all(_pairs_off(group, near, work) for group in groups if group.loose)
 
 
-def have_near(rows: Sequence[Row], others: Sequence[Row], near: Nearness, work: Work) -> bool:
+def have_near(gold: Sequence[Row], found: Sequence[Row], near: Nearness, work: Work) -> bool:
     """Whether each row has another near it, which may be another's too. Raises TooMuch."""
-    given = _by_frame(others)
-    for frame, alike in _by_frame(rows).items():
-        seats = _Seats(given.get(frame, []), near, work)
-        if not all(map(seats.has_near, alike)):
-            return False
+    groups = grouped(gold, found, near)
+    if not all(group.gold and group.found for group in groups):
+        return False
+    for group in groups:
+        if group.loose:
+            seats = _Seats(group.found, group.loose, near, work)
+            if not seats.serve_all(group.gold):
+                return False
     return True
+
+
+def is_many_sided(gold: Sequence[Row], near: Nearness) -> bool:
+    """Whether rows like these may be too much to pair off: many of them are near others, in chains of two columns."""
+    chains = (group for group in grouped(gold, gold, near) if len(group.loose) > 1)
+    return sum(len(group.gold) ** 2 for group in chains) > MOST_STEPS
+
+
+def unequal(gold: Sequence[Row], found: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Return what is left of two bags when rows that are equal are taken away, one for one."""
+    waiting: dict[str, list[Row]] = defaultdict(list)
+    for row in gold:
+        waiting[key_of(row)].append(row)
+    right = []
+    for row in found:
+        alike = waiting.get(key_of(row))
+        if alike:
+            alike.pop()
+        else:
+            right.append(row)
+    return [row for alike in waiting.values() for row in alike], right
+
+
+def _pairs_off(group: Group, near: Nearness, work: Work) -> bool:
+    """Pair off in the order of the numbers, which is one way if there is any in a single column; else seek one."""
+    order = itemgetter(*group.loose)
+    gold, found = sorted(group.gold, key=order), sorted(group.found, key=order)
+    if all(map(near.of_rows, gold, found)):
+        return True
+    if len(group.loose) == 1 and near.is_monotone(list(map(order, gold)), list(map(order, found))):
+        return False
+    left, right = unequal(gold, found)
+    if left and _fill(_Seats(right, group.loose, near, work), left):
+        return True
+    # Rows that are equal need not be each other's: 0, 1 and 1, 2 agree within 1.
+    return _fill(_Seats(found, group.loose, near, work), gold)
 
 
 def _fill(seats: _Seats, rows: Sequence[Row]) -> bool:
     return all(map(seats.seat, sorted(rows, key=seats.order)))
-
-
-def _by_frame(rows: Sequence[Row]) -> dict[Row, list[Row]]:
-    found: dict[Row, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[_frame(row)].append(row)
-    return found
-
-
-def _frame(row: Row) -> Row:
-    """Return the row with all its numbers alike."""
-    return tuple(0 if isinstance(cell, (int, float)) else (cell,) for cell in row)  # type: ignore[misc]  # a key only
-
-
-def _telling(rows: Sequence[Row]) -> int | None:
-    """Return the column of numbers with the most different ones."""
-    if not rows:
-        return None
-    numeric = [place for place, cell in enumerate(rows[0]) if isinstance(cell, (int, float))]
-    return max(numeric, key=lambda place: len({row[place] for row in rows}), default=None)
-
-
-def _number(cell: Cell) -> float:
-    if not isinstance(cell, (int, float)):
-        return 0.0
-    try:
-        return float(cell)
-    except OverflowError:
-        return math.inf if cell > 0 else -math.inf

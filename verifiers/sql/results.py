@@ -2,18 +2,21 @@
 
 import datetime
 import decimal
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any  # Any: msgpack values
 
 import msgpack
 
 MOST_CHARACTERS = 500
 """Of a message."""
-_TYPED, _WIDE = 1, 2
+_TYPED, _WIDE, _DECIMAL = 1, 2, 3
 _WIDE_DIGITS = 80  # 128 bits have 39, and 256 have 78
+_DECIMAL_TEXT = re.compile(rb"-?[0-9]{1,80}\.[0-9]{1,80}")
 _MORE = 4096  # beside the rows of an answer
 
 
@@ -43,7 +46,7 @@ class Typed:
     text: str
 
 
-Cell = None | bool | int | float | str | bytes | Typed
+Cell = None | bool | int | float | Fraction | str | bytes | Typed
 Row = tuple[Cell, ...]
 Tables = Sequence[tuple[str, Sequence[Sequence[Any]]]]
 """Rows to insert, by table."""
@@ -111,7 +114,7 @@ def unpack_answer(said: bytes, question: Question) -> tuple[Kind, Any]:
     Raises BadAnswer, for an image in answer to a query too, and for rows in answer to none.
     """
     try:
-        kind, *content = msgpack.unpackb(said, ext_hook=_unpack, unicode_errors="surrogateescape", strict_map_key=False)
+        kind, *content = msgpack.unpackb(said, ext_hook=_unpack, unicode_errors="surrogateescape")
     except (ValueError, TypeError, RecursionError) as error:
         raise BadAnswer("unreadable") from error
     match kind, content:
@@ -127,7 +130,7 @@ def unpack_answer(said: bytes, question: Question) -> tuple[Kind, Any]:
 def _table(engine: str, columns: list[Any], rows: list[Any], caps: Caps) -> Table:
     if len(rows) > caps.rows or not all(isinstance(name, str) for name in columns):
         raise BadAnswer("bad columns, or too many rows")
-    width, known = len(columns), frozenset({type(None), bool, int, float, str, bytes, Typed})
+    width, known = len(columns), frozenset({type(None), bool, int, float, Fraction, str, bytes, Typed})
     for row in rows:
         if type(row) is not list or len(row) != width or not known.issuperset(map(type, row)):
             raise BadAnswer("a bad row")
@@ -149,12 +152,15 @@ def _pack(value: object) -> object:
 
 
 def _number(value: decimal.Decimal) -> object:
-    """Integers stay exact; the nearest float stands for every other decimal."""
+    """Integers stay exact, and decimals that no float is written as; the nearest float stands for every other."""
     if not value.is_finite():
         return float(value)
     whole = int(value)
     if whole != value:
-        return float(value)
+        nearest = float(value)
+        if decimal.Decimal(repr(nearest)) == value:
+            return nearest
+        return msgpack.ExtType(_DECIMAL, f"{value:f}".encode())
     return whole if whole.bit_length() < 64 else msgpack.ExtType(_WIDE, str(whole).encode())
 
 
@@ -167,6 +173,10 @@ def _unpack(code: int, data: bytes) -> object:
         if len(data) > _WIDE_DIGITS:
             raise BadAnswer("a number of too many digits")
         return int(data)
+    if code == _DECIMAL:
+        if not _DECIMAL_TEXT.fullmatch(data):
+            raise BadAnswer("no decimal, or one of too many digits")
+        return Fraction(data.decode())
     if code != _TYPED:
         raise BadAnswer("an unknown type")
     name, text = msgpack.unpackb(data, unicode_errors="surrogatepass")

@@ -29,6 +29,7 @@ _ARCTIC = "Yao et al. 2025, arXiv:2505.20315 (1 / 0.1 / 0); snowflakedb/ArcticTr
 _SPIDER = "Yu et al. 2018, arXiv:1809.08887; Zhong et al. 2020, arXiv:2010.02840 (bag comparison of execution results)"
 _SQL_R1 = "DataArcTech/SQL-R1@acb5c0d, verl/utils/reward_score/synsql.py and exec_eval.py"
 _ENGINE = "duckdb"
+_MOST_SIGNED, _MOST_UNSIGNED = 2**63 - 1, 2**64 - 1
 
 
 class Order(StrEnum):
@@ -39,7 +40,9 @@ class Order(StrEnum):
     MENTIONED = "mentioned"
     """Where the gold query holds the words anywhere: Spider's rule."""
     IGNORE = "ignore"
+    """Never: rows are compared as a bag or a set."""
     REQUIRED = "required"
+    """Always, whatever the gold query says."""
 
 
 class EmptyGold(StrEnum):
@@ -73,10 +76,11 @@ class SqlTask(RuleTask):
     rows are `output_exceeded`. A gold query that fails, writes or exceeds a limit is `task_error`.
 
     Values are equal as Python's are: 20 and 20.0, true and 1; text '3' is not 3; dates and other types go by type and
-    text. Rows in the order of the gold, where that counts, must be exactly in it, even where the gold leaves ties: let
-    it order by enough columns, or name those that it orders by (`order_keys`). A query is judged by its rows alone:
-    `VALUES` with the right ones is right, so prefer databases whose answers cannot be read off the prompt, and mind
-    golds that give no rows (`empty_gold`).
+    text, dates and times as Python holds them: to the microsecond, and infinity as its last day. Rows in the order of
+    the gold, where that counts, must be exactly in it, even where the gold leaves ties: let it order by enough columns,
+    or name those that it orders by (`order_keys`). A query is judged by its rows alone: `VALUES` with the right ones is
+    right, so prefer databases whose answers cannot be read off the prompt, and mind golds that give no rows
+    (`empty_gold`).
     Source: arXiv:2505.20315; arXiv:2010.02840.
     """
 
@@ -147,7 +151,8 @@ class SqlTask(RuleTask):
     database_schema: str = Field("", alias="schema", max_length=10_000_000)
     """Statements that make the tables."""
     rows: dict[str, tuple[tuple[Value, ...], ...]] = Field(default_factory=dict)
-    """Rows by table, inserted in this order; each has a value for every column."""
+    """Rows by table, inserted in this order; each has a value for every column. Integers have 64 bits, with a sign or,
+    in DuckDB, without."""
     database_base64: str = ""
     """The file itself, in base64; what lies in a log beside it is not part of it."""
     database: str = Field("", max_length=500)
@@ -168,25 +173,31 @@ class SqlTask(RuleTask):
     layout: Layout = Layout.SQL_R1
     """What the term `format` asks for."""
     format_gate: bool = False
-    """Whether nothing is run, nor any other term paid or charged, where `format` is not met."""
+    """Whether nothing is run, nor any other term paid or charged, where `format` is not met: all are, if that alone
+    earned more than wrong rows do."""
     signed: bool = False
-    """Whether a term that is not met is -1 instead of 0. `match` stays 0 where nothing ran."""
+    """Whether a term that is not met is -1 instead of 0. Where a query gives no rows, `match` stays 0, unless that
+    earned more than wrong rows do: then it is -1. A refused statement, and no answer, earn the lowest reward."""
     compare: Rows = Rows.BAG
     """Whether rows count as often as they occur."""
     order: Order = Order.AUTO
-    """When the order of rows matters; never with `compare` set."""
+    """When the order of rows matters. With `compare` set it never does, whatever this says."""
     order_keys: tuple[ColumnName | ColumnPlace, ...] = Field((), max_length=100)
     """Columns of the gold's result that its order is by, by name (letter case aside) or place from 1: rows that are
     equal in all of them may come in any order. Empty: every row has its one place. Only where the order matters."""
     columns: Columns = Columns.ORDERED
-    """Which column is compared with which. An assignment that takes too long to find is no match."""
+    """Which column is compared with which. An assignment that takes too long to find is no match. Where the gold's own
+    columns are why, it is `task_error`, as it is where very many of the gold's rows are within the tolerances of others
+    in two columns of numbers or more."""
     nulls: Nulls = Nulls.EQUAL
     """What NULL is equal to."""
     absolute_tolerance: Tolerance = 0.0
     """Numbers that differ by no more are equal."""
     relative_tolerance: Tolerance = 1e-9
-    """So are numbers that differ by no more than this share of the larger, unless both are integers: sums of fractions
-    depend on the order of their terms."""
+    """So are numbers that differ by no more than this share of the larger, where the gold's is no integer: sums of
+    fractions depend on the order of their terms. An integer of the gold, a whole DECIMAL too, wants that integer, or a
+    fraction that only rounding keeps from it: by 2^-20, or half the distance of floats of that size if that is more.
+    """
     distinct: Literal["kept", "dropped"] = "kept"
     """Whether the word DISTINCT is deleted from both queries before they run (Spider's and SQL-R1's evaluation)."""
     empty_gold: EmptyGold = EmptyGold.ALLOW
@@ -215,6 +226,18 @@ class SqlTask(RuleTask):
             raise ValueError(f"no file or folder has a name of more than {LONGEST_NAME} bytes")
         return name
 
+    @model_validator(mode="after")
+    def _hold_no_wide_integers(self) -> Self:
+        most = _MOST_SIGNED if self.dialect == "sqlite" else _MOST_UNSIGNED
+        for table, rows in self.rows.items():
+            for number, row in enumerate(rows):
+                for column, cell in enumerate(row):
+                    if type(cell) is int and not -_MOST_SIGNED - 1 <= cell <= most:
+                        what = f"integers of rows lie between {-_MOST_SIGNED - 1} and {most}"
+                        fix = "write it as text, which the column's type converts, or as a number with a fraction"
+                        raise misplaced(("rows", table, number, column), what, fix)
+        return self
+
     @field_validator("gold_sql")
     @classmethod
     def _say_something(cls, sql: str) -> str:
@@ -224,13 +247,16 @@ class SqlTask(RuleTask):
 
     @model_validator(mode="after")
     def _have_one_database(self) -> Self:
-        names = ("schema", "database_base64", "database")
-        given = [bool(self.database_schema), bool(self.database_base64), bool(self.database)]
-        if sum(given) != 1:
+        texts = {
+            "schema": self.database_schema, "database_base64": self.database_base64, "database": self.database,
+        }  # fmt: skip
+        given = [name for name, text in texts.items() if text]
+        if len(given) != 1:
             raise misplaced(
-                (next((name for name, is_there in zip(names, given, strict=True) if is_there), "schema"),),
-                "a task has one database",
-                "give one of schema (with rows), database_base64 and database",
+                (given[1] if given else "schema",),
+                f"there are {' and '.join(given)}" if given else "there is no database",
+                "give exactly one of schema (with rows), database_base64 and database",
+                absent=not given,
             )
         if self.rows and not self.database_schema:
             raise misplaced(("rows",), "rows go with schema only", "leave them out, or give a schema")

@@ -1,15 +1,17 @@
 """The verifier `sql`: does the completion's query give the rows that the gold query gives?"""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Role, Slot
 from assay.schema import Usage, Verdict
-from assay.verifiers.rules.rule import Scored, Term, conclude
+from assay.verifiers.rules.rule import Scored, Term, conclude, lowest_terms
 from assay.verifiers.sql.asking import Ran
-from assay.verifiers.sql.comparison import TooMuch, are_same
+from assay.verifiers.sql.comparison import TooMuch, are_same, may_be_too_much
 from assay.verifiers.sql.differences import difference
 from assay.verifiers.sql.extraction import Found, find_query, has_layout
 from assay.verifiers.sql.golds import Golds
@@ -22,7 +24,7 @@ _MOST_LENGTH = 0.5
 _SIGNED = (
     Term("format", -1, 1, "1 if the completion has the `layout`, else -1", 0.0),
     Term("execution", -1, 1, "1 if the query gives rows, -1 if not; 0 where nothing is run", 0.1),
-    Term("match", -1, 1, "1 if they are the right rows, -1 if not; 0 where the query gives none", 0.9),
+    Term("match", -1, 1, "1 if they are the right rows, -1 if not; without rows 0, or -1 (`signed`)", 0.9),
 )
 _UNSIGNED = (
     Term("format", 0, 1, "1 if the completion has the `layout`", 0.0),
@@ -36,11 +38,11 @@ _LENGTH = Term(
 
 @dataclass(frozen=True)
 class _Judged:
-    """How far a completion got: each None where it did not get there."""
+    """How far a completion got."""
 
     formed: bool
-    executed: bool | None = None
-    matched: bool | None = None
+    executed: bool = False
+    matched: bool = False
     length: float = 0.0
     outcome: Outcome | None = None
     message: str = ""
@@ -67,8 +69,8 @@ class SqlVerifier:
         gold = self._golds.find(task, slot)
         judged = self._judge(task, gold, completion, slot)
         answered = judged.outcome is not Outcome.NO_ANSWER
-        scored = Scored(_terms(task, judged), answered, judged.message)
-        verdict = conclude(task, self.terms(task), scored)
+        terms = self.terms(task)
+        verdict = conclude(task, terms, Scored(_terms(task, terms, judged), answered, judged.message))
         changed: dict[str, object] = {"usage": judged.usage, "versions": {task.dialect: gold.engine}}
         if judged.outcome is not None:
             changed |= {"outcome": judged.outcome, "message": judged.message}
@@ -94,31 +96,45 @@ def _not_run(task: SqlTask, formed: bool, ran: Ran) -> _Judged:
         return _Judged(formed, False, outcome=ran.outcome, message=ran.message, usage=ran.usage)
     if task.refused is Refused.MISMATCH:
         return _Judged(formed, True, False, message=ran.message, usage=ran.usage)
-    return _Judged(False, False, outcome=ran.outcome, message=ran.message, usage=ran.usage)  # the lowest reward
+    return _Judged(formed, outcome=ran.outcome, message=ran.message, usage=ran.usage)
 
 
 def _compare(task: SqlTask, gold: Table, found: Table) -> tuple[bool, str]:
-    """Return whether the rows are right; the message tells how they differ, and nothing of what the gold holds."""
+    """Return whether the rows are right; the message tells how they differ, and nothing of what the gold holds.
+
+    Raises TaskFault where nobody can tell because of the gold's own shape.
+    """
     rules = task.rules_for(gold)
     try:
         is_right = are_same(gold, found, rules)
     except TooMuch as error:
+        if may_be_too_much(gold, rules):
+            raise TaskFault(f"the gold's own rows are why: {error}") from error
         return False, str(error)
     return is_right, "" if is_right else difference(gold, found, rules)
 
 
-def _terms(task: SqlTask, judged: _Judged) -> Mapping[str, float]:
-    def paid(is_met: bool | None) -> float:
-        if is_met is None:
-            return 0.0
-        return 1.0 if is_met else -float(task.signed)
+def _terms(task: SqlTask, terms: Sequence[Term], judged: _Judged) -> Mapping[str, float]:
+    """Return the raw terms: what gives no rows never earns more than wrong rows do, and what must not be the least."""
+    low = -float(task.signed)
+    lowest = lowest_terms(terms, task.weights)
+    wrong = {"format": 1.0 if task.format_gate or judged.formed else low, "execution": 1.0, "match": low, "length": 0.0}
 
-    return {
-        "format": paid(judged.formed),
-        "execution": paid(judged.executed),
-        "match": paid(judged.matched),
-        "length": judged.length,
-    }
+    def unless_above_wrong(found: Mapping[str, float], otherwise: Mapping[str, float]) -> Mapping[str, float]:
+        weights = {term.name: task.weights.get(term.name, term.weight) for term in terms}
+        gain = math.fsum(weights[name] * (found[name] - wrong[name]) for name in found)
+        return otherwise if gain > 0 else found
+
+    if judged.outcome is Outcome.VIOLATION:
+        return lowest
+    if judged.outcome is Outcome.NO_ANSWER:
+        gated = {"format": low, "execution": 0.0, "match": 0.0, "length": 0.0}
+        return unless_above_wrong(gated, lowest) if task.format_gate else lowest
+    if not judged.executed:
+        not_run = {"format": wrong["format"], "execution": low, "match": 0.0, "length": 0.0}
+        return unless_above_wrong(not_run, not_run | {"match": lowest["match"]})
+    matched = 1.0 if judged.matched else low
+    return wrong | {"match": matched, "length": judged.length}
 
 
 def _length_of(completion: str, found: Found) -> float:

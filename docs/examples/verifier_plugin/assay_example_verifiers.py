@@ -79,9 +79,8 @@ class UnitConversion:
         number, unit = found.groups()
         right = task.value * METRES[task.unit]
         is_close = math.isclose(float(number) * METRES.get(unit, math.nan), right, rel_tol=task.tolerance)
-        return Scored(
-            {"value": float(is_close), "unit": float(unit == task.wanted)}, message=f"{number} {unit} is another length"
-        )
+        message = f"it is not in {task.wanted}" if is_close else f"{number} {unit} is not that length"
+        return Scored({"value": float(is_close), "unit": float(unit == task.wanted)}, message=message)
 
 
 class GolfTask(RuleTask):
@@ -128,6 +127,7 @@ class Golf:
         is_right = run.outcome is Outcome.PASSED and printed == task.stdout.strip()
         brevity = min(1.0, task.par / max(1, len(completion.strip()))) if is_right else 0.0
         terms = {"correct": float(is_right), "brevity": brevity}
-        verdict = conclude(task, self.terms(task), Scored(terms, message=run.message or "it prints something else"))
+        message = f"it is longer than {task.par} characters" if is_right else "it prints something else"
+        verdict = conclude(task, self.terms(task), Scored(terms, message=run.message or message))
         own_fault = run.outcome is not Outcome.PASSED
         return verdict.model_copy(update={"usage": run.usage, **({"outcome": run.outcome} if own_fault else {})})

@@ -19,7 +19,7 @@ def test_illegal_actions_follow_the_tasks_rule() -> None:
     _, ignoring = episode(mixed, illegal="ignore")
     _, standing_in = episode([1, None, 2, 2, 1, 2], illegal="noop", noop_action=1)
 
-    assert (failing.steps, failing.illegal, failing.is_lost, failing.verified) == (2, 1, True, 0.0)
+    assert (failing.steps, failing.illegal, failing.is_lost, failing.verified) == (1, 1, True, 0.0)
     assert (ignoring.steps, ignoring.illegal, ignoring.verified) == (8, 2, 1.0)
     assert (standing_in.steps, standing_in.illegal, standing_in.verified) == (6, 1, 1.0)
 
@@ -49,6 +49,23 @@ def test_names_stand_for_actions() -> None:
     _, record = episode(["down", 1, "right", "right", "down", 2], action_names={"down": 1, "right": 2})
 
     assert (record.illegal, record.verified) == (0, 1.0)
+
+
+@gymnasium
+@pytest.mark.parametrize(
+    ("action", "names", "said"),
+    [
+        ("Down", {"down": 1, "on": 2}, "is no integer of Discrete(4); names of actions, letter case counts: down, on"),
+        ("fly", {f"way{n}": 1 for n in range(20)}, "way6, way7 and 12 more"),
+        ("fly", {}, "action 1: 'fly' is no integer of Discrete(4); the task has no action_names"),
+        (9, {"down": 1}, "action 1: 9 is not in Discrete(4)"),
+    ],
+)  # fmt: skip
+def test_of_a_text_that_is_no_action_it_is_said_which_are(action: Any, names: dict[str, int], said: str) -> None:
+    """As far as that is short, and that letter case counts."""
+    _, record = episode([action], action_names=names)
+
+    assert record.note.endswith(said)
 
 
 @gymnasium
@@ -87,6 +104,21 @@ def test_no_value_gets_past_a_space_or_breaks_it() -> None:
     for space, value in ((spaces.Box(-math.inf, math.inf, (1,)), [1e300]), (Fragile(2), 1)):
         with pytest.raises(Illegal):
             as_action(space, value)
+
+
+@gymnasium
+def test_a_space_without_a_text_of_its_own_is_called_by_its_class() -> None:
+    """An address in memory is another one each time."""
+    from gymnasium import spaces
+
+    from assay.verifiers.environment.actions import Illegal, as_action
+
+    class Odd(spaces.Space[Any]):
+        def contains(self, x: Any) -> bool:
+            return x is None
+
+    with pytest.raises(Illegal, match=r"^1 is not in Odd$"):
+        as_action(Odd(), 1)
 
 
 @gymnasium

@@ -8,7 +8,7 @@ import pytest
 from environment_episodes import SOLVED, episode, following, gymnasium, parse, script
 
 from assay.verifiers.environment.played import score_record
-from assay.verifiers.environment.record import Script, script_of
+from assay.verifiers.environment.record import Record, Script, script_of
 from assay.verifiers.environment.stage import Failed, judge, play, set_up
 from assay.verifiers.split.plan import Broken
 
@@ -55,6 +55,39 @@ def test_what_was_not_played_has_achieved_nothing(actions: list[int], fields: di
     judge(stage, record)
 
     assert (record.verified, score_record(task, record).terms["return"]) == (verified, 0.0)
+
+
+@gymnasium
+@pytest.mark.parametrize(
+    ("actions", "fields", "said"),
+    [
+        (SOLVED, {}, "verified, but other terms earn less than they could: terminated after 6 steps with the return 1"),
+        (SOLVED[:1], {}, "not verified: left off after 1 step with the return 0"),
+        ([0] * 9, {"max_steps": 9}, "not verified: truncated after 9 steps with the return 0"),
+        (["fly", 1], {}, "not verified: ended by an illegal action after 0 steps with the return 0; action 1: 'fly'"),
+        ([1, 9], {}, "not verified: ended by an illegal action after 1 step with the return 0; action 2: 9"),
+        ([9, 1], {"illegal": "ignore"}, "not verified: left off after 2 steps with the return 0; action 1: 9"),
+        (
+            SOLVED,
+            {"source": "def verify(t, f): return 0.5", "success_return": None},
+            "verified to 0.5 of 1: terminated after 6 steps with the return 1",
+        ),
+        (SOLVED, {"source": "def verify(t, f): return 1, 'as told'", "success_return": None}, "as told"),
+    ],
+)
+def test_what_is_said_of_an_episode_follows_its_term(actions: list[Any], fields: dict[str, Any], said: str) -> None:
+    """And tells who ended it, after how many actions."""
+    _, record = episode(actions, **fields)
+
+    assert score_record(parse(**fields), record).message.startswith(said)
+
+
+@pytest.mark.parametrize(("is_lost", "flags"), [(False, ("surplus_actions",)), (True, ())])
+def test_actions_are_surplus_where_the_episode_was_over(is_lost: bool, flags: tuple[str, ...]) -> None:
+    """Not where an illegal one has ended it."""
+    record = Record(steps=6, terminated=not is_lost, is_lost=is_lost, surplus=2)
+
+    assert score_record(parse(), record).flags == flags
 
 
 @gymnasium

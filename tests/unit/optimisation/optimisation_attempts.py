@@ -48,7 +48,7 @@ def solving(status: str = "optimal", best: float | None = 11.0, problem: Problem
 
     def end(launch: Launch) -> tuple[FakeChild, bytes]:
         assert launch.role is Role.ORACLE
-        _, plain = msgpack.unpackb(launch.payload)
+        _, plain, _ = msgpack.unpackb(launch.payload)
         found = pack_problem(problem or unpack_problem(plain))
         return FakeChild(Exit(0, None)), msgpack.packb([status, best, "9.9", found])
 

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from optimisation_attempts import MODEL
 from pydantic import ValidationError
 
+from assay.verifiers.optimisation.allowances import Allowance
 from assay.verifiers.optimisation.feasibility import Finding, Tolerances, exact_dot, examine
 from assay.verifiers.optimisation.linear_model import LinearModel, arrange
 
-TIGHT = Tolerances(1e-6, 1e-6, 1e-5)
+TIGHT = Tolerances(Allowance(1e-6, 1e-6), 1e-5, Allowance())
+USUAL = Tolerances(Allowance(), 1e-5, Allowance())
 FREE = {"low": None}
 
 
@@ -37,8 +39,8 @@ def difference(rhs: float) -> dict[str, Any]:
     [
         ({"x": 3, "y": 1}, True, ""),
         ({"x": 3, "y": 1 + 5e-7}, True, ""),
-        ({"x": 3 + 5e-6, "y": 0}, False, "x is out of bounds"),
-        ({"x": 0, "y": -1e-5}, False, "y is out of bounds"),
+        ({"x": 3 + 5e-6, "y": 0}, False, "x is out of bounds: 3.000005 is above its upper bound, 3"),
+        ({"x": 0, "y": -1e-5}, False, "y is out of bounds: -1e-05 is below its lower bound, 0"),
         ({"x": 3, "y": 1.001}, False, "constraint 0"),
         ({"x": 0, "y": 2.1}, False, "constraint 1"),
     ],
@@ -81,7 +83,7 @@ def test_integers_count_as_the_nearest() -> None:
     far = found({"x": 2.5, "y": 1}, variables=whole)
 
     assert (near.feasible, near.integral, near.objective) == (True, True, 11.0)
-    assert (far.feasible, far.integral, far.fault) == (False, False, "x is no integer")
+    assert (far.feasible, far.integral, far.fault) == (False, False, "x is no integer: 2.5")
 
 
 def test_binaries_are_0_or_1() -> None:
@@ -139,3 +141,97 @@ def test_models_that_mean_nothing_are_refused(changed: dict[str, Any], place: st
         LinearModel.model_validate({**MODEL, **changed})
 
     assert ".".join(map(str, caught.value.errors()[0]["loc"])) == place
+
+
+def pair(objective: dict[str, float], row: tuple[dict[str, float], float], *kinds: str) -> dict[str, Any]:
+    """Two variables of these kinds, x and y, and one row."""
+    kinds = kinds or ("binary", "binary")
+    return {
+        "variables": [{"name": name, "kind": kind} for name, kind in zip("xy", kinds, strict=True)],
+        "objective": {"terms": objective},
+        "constraints": [{"terms": row[0], "sense": "<=", "rhs": row[1]}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "kinds", "feasible"),
+    [
+        (({"x": 500_001, "y": 500_000}, 1_000_000), ("binary", "binary"), False),
+        (({"x": 500_001, "y": 499_999}, 1_000_000), ("binary", "binary"), True),
+        (({"x": 5000.01, "y": 5000}, 10_000), ("binary", "binary"), False),
+        (({"x": 5000.01, "y": 4999.99}, 10_000), ("binary", "binary"), True),
+        (({"x": 0.1, "y": 0.2}, 0.3), ("binary", "binary"), True),
+        (({"x": 1e6 / 3, "y": 1e6 / 3}, 2e6 / 3 - 0.5), ("binary", "binary"), True),
+        (({"x": 500_001, "y": 500_000}, 1_000_000), ("binary", "continuous"), True),
+        (({"x": 1_000_001, "y": 0}, 1_000_000), ("binary", "continuous"), False),
+    ],
+)
+def test_no_share_of_a_side_buys_a_unit(
+    row: tuple[dict[str, float], float], kinds: tuple[str, str], feasible: bool
+) -> None:
+    """Where integers and coefficients let the sum change by steps alone; elsewhere the share stands."""
+    finding = found({"x": 1, "y": 1}, USUAL, **pair({}, row, *kinds))
+
+    assert finding.feasible is feasible
+
+
+def test_a_tolerance_that_the_task_gives_stands_for_integers_too() -> None:
+    """And a narrower absolute one does not bring the usual share of the side back."""
+    model = pair({}, ({"x": 500_001, "y": 500_000}, 1_000_000))
+
+    for own, feasible in ((Allowance(None, 1e-6), True), (Allowance(1.0), True), (Allowance(1e-9), False)):
+        tolerances = Tolerances(own, 1e-5, Allowance())
+
+        assert found({"x": 1, "y": 1}, tolerances, **model).feasible is feasible
+
+
+@pytest.mark.parametrize(("high", "value"), [(2_000_000, 2_000_001), (2_000_000.5, 2_000_001)])
+def test_bounds_of_integers_are_not_missed_by_a_unit(high: float, value: float) -> None:
+    """Whichever side of a half they are."""
+    variables = [{"name": "x", "kind": "integer", "high": high}, {"name": "y", "kind": "integer", "low": -high}]
+    free = {"variables": variables, "constraints": []}
+
+    assert found({"x": value - 1, "y": 1 - value}, USUAL, **free).feasible
+    assert not found({"x": value, "y": 0}, USUAL, **free).feasible
+    assert not found({"x": 0, "y": -value}, USUAL, **free).feasible
+
+
+@pytest.mark.parametrize(
+    ("costs", "kinds", "gap"),
+    [
+        ({"x": 10_000_000, "y": 1}, ("binary", "binary"), 0.5),
+        ({"x": 10_000_000, "y": 0.01}, ("binary", "binary"), 0.005),
+        ({"x": 10_000_000}, ("binary", "continuous"), 0.5),
+        ({"x": 10_000_000, "y": 1}, ("binary", "continuous"), 10.000001),
+        ({"x": 10_000_000, "y": 1 / 3}, ("binary", "binary"), 10.000001),
+    ],
+)
+def test_the_usual_gap_stays_below_a_step_of_the_objective(
+    costs: dict[str, float], kinds: tuple[str, str], gap: float
+) -> None:
+    """What stands in no summand does not matter."""
+    problem = arrange(LinearModel.model_validate({**MODEL, **pair(costs, ({"x": 1}, 1), *kinds)}))
+
+    assert USUAL.gap_of(problem, 1e7) == pytest.approx(gap)
+    assert Tolerances(Allowance(), 1e-5, Allowance(2.0)).gap_of(problem, 1e7) >= 2.0
+
+
+@given(
+    st.lists(st.tuples(st.integers(-(10**8), 10**8), st.integers(-1000, 1000)), min_size=1, max_size=8),
+    st.integers(0, 6),
+    st.integers(-2, 2),
+)
+def test_decimal_rows_of_integers_hold_as_decimals_say(pairs: list[tuple[int, int]], places: int, off: int) -> None:
+    """To the last place of the coefficients, although no float is a tenth."""
+    exact = sum(coefficient * value for coefficient, value in pairs)
+    names = [f"v{number}" for number in range(len(pairs))]
+    terms = {name: coefficient / 10**places for name, (coefficient, _) in zip(names, pairs, strict=True)}
+    model = {
+        "variables": [{"name": name, "kind": "integer", "low": None} for name in names],
+        "constraints": [{"terms": terms, "sense": "<=", "rhs": (exact + off) / 10**places}],
+        "objective": {},
+    }
+
+    finding = found({name: value for name, (_, value) in zip(names, pairs, strict=True)}, USUAL, **model)
+
+    assert finding.feasible is (off >= 0)

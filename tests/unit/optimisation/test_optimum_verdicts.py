@@ -88,6 +88,19 @@ def test_the_gap_has_one_side(best: float, sense: str, optimal: float) -> None:
     assert verdict.terms["optimal"] == optimal
 
 
+def test_the_usual_gap_buys_no_unit_of_whole_numbers() -> None:
+    """A millionth of the best would be a whole one; a gap that the task gives itself stands."""
+    kinds = [{"name": name, "kind": "binary"} for name in "xy"]
+    whole = {**MODEL, "variables": kinds, "objective": {"terms": {"x": 1_000_000, "y": 1}}, "constraints": []}
+    one_off = '<answer>{"x": 1, "y": 0}</answer>'
+    slot = solving(best=1_000_001.0)
+
+    assert optimise(slot, one_off, model=whole).terms == {"parsed": 1, "feasible": 1, "integral": 1, "optimal": 0}
+    assert optimise(slot, one_off.replace("0}", "1}"), model=whole).reward == 1.0
+    assert optimise(slot, one_off, model=whole, gap_relative=1e-6).reward == 1.0
+    assert optimise(slot, one_off, model=whole, credit_gap=0.5).reward == pytest.approx(1.0, abs=1e-5)
+
+
 def test_partial_credit_falls_with_the_gap() -> None:
     """1 off 11 with a reach of a half of 12 is 5/6; beyond the reach nothing; for infeasible values nothing."""
     assert optimise(solving(), WORSE, credit_gap=0.5).reward == pytest.approx(1 - 1 / 6)

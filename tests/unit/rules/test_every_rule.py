@@ -4,6 +4,7 @@ Verifiers and profiles are taken from the registry: one that is added later is t
 """
 
 import math
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import TaskFault
-from assay.outcomes import has_null_reward
+from assay.outcomes import Outcome, has_null_reward
 from assay.sandboxes.nowhere import Nowhere
 from assay.schema import TaskBase, Verdict
 from assay.verifiers.builtin import default_registry
@@ -182,3 +183,36 @@ def test_the_same_text_gets_the_same_verdict(name: str) -> None:
     judge(task, "</think><answer>" * 1000)
 
     assert judge(task, completion) == first
+
+
+def wrong_answers(worked: str) -> Iterator[str]:
+    """Completions in the form of a right one, and some that are no answer."""
+    yield from ("", " ", "I do not know.", *(f"{thought}{rest}" for thought in ("", "<think>a</think>")
+                                             for rest in ("", "<answer></answer>", "<answer>7</answer>")))  # fmt: skip
+    for found, put in ((r"\d", "7"), (r"\d", "1"), (r"[A-Z]", "D"), (r"(?<=<answer>)[^<]*", "zzz"), ("think>", "b>")):
+        yield re.sub(found, put, worked)
+    yield worked[::-1]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_no_answer_never_earns_more_than_a_wrong_one(name: str) -> None:
+    """Of the same layout, that is: published rewards pay the layout whatever stands in it."""
+    task = TASKS[name]
+    verdicts = [judge(task, completion) for completion in wrong_answers(WORKED[task.verifier])]
+    known = [verdict for verdict in verdicts if verdict is not None]
+    none = [verdict for verdict in known if verdict.outcome is Outcome.NO_ANSWER]
+    wrong = [verdict for verdict in known if verdict.outcome is Outcome.FAILED]
+
+    above = [
+        (missing.terms, given.terms)
+        for missing in none
+        for given in wrong
+        if missing.terms.get("format") == given.terms.get("format") and _reward(missing) > _reward(given) + SLACK
+    ]
+
+    assert above == []
+
+
+def _reward(verdict: Verdict) -> float:
+    assert verdict.reward is not None
+    return verdict.reward

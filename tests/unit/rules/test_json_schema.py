@@ -46,6 +46,13 @@ def test_an_expected_document_is_compared_by_value() -> None:
     assert terms('{"tags": ["a"]}', expected=wanted) == {"valid": 0, "equal": 0}
 
 
+def test_a_document_that_is_right_is_not_called_wrong() -> None:
+    """Where it earns less than full marks for it."""
+    found = judge("json_schema", '{"age": 1}', json_schema=AGE, expected={"age": 1}, weights={"valid": -1})
+
+    assert found.message == "the reward 0 is less than full marks, 1"
+
+
 def test_the_document_may_stand_in_a_fence_or_a_tag() -> None:
     """The last of them."""
     fenced = 'So:\n```json\n{}\n```\nor\n```json\n{"age": 3}\n```\nDone.'

@@ -130,7 +130,7 @@ def test_backslashes_are_read_as_python_reads_them(text: str) -> None:
             expected = None
 
     if expected is None:
-        with pytest.raises(ValueError, match="literal"):
+        with pytest.raises(ValueError, match="its syntax is broken"):
             read_python(source)
     else:
         assert read_python(source) == expected

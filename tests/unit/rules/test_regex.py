@@ -62,3 +62,14 @@ def test_without_the_engine_tasks_are_refused(monkeypatch: pytest.MonkeyPatch) -
 
     with pytest.raises(InvalidRequest, match=r"'\.\[text\]'"):
         matched("a", patterns=["a"])
+
+
+@pytest.mark.parametrize("field", ["patterns", "forbidden"])
+def test_a_pattern_that_is_none_is_refused_at_its_place(field: str) -> None:
+    """In the words of the engine, which gives bytes."""
+    with pytest.raises(InvalidRequest) as caught:
+        judge("regex", "", **{field: ["a", "("]})
+
+    assert caught.value.path == f"task.{field}[1]"
+    assert "missing )" in caught.value.detail
+    assert "b'" not in caught.value.detail

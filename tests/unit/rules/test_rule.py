@@ -147,6 +147,13 @@ def test_what_is_no_literal_is_refused(text: str) -> None:
         read_literal(text)
 
 
+@pytest.mark.parametrize("text", ["[down]", "f(1)", "{[]: 1}", "1 + x", "[lambda: 1]", "{*a}", "not 1"])
+def test_what_is_said_of_no_literal_is_the_same_each_time(text: str) -> None:
+    """And holds nothing of the parser's own objects."""
+    with pytest.raises(ValueError, match="it holds more than numbers, quoted texts and containers of them"):
+        read_literal(text)
+
+
 @pytest.mark.parametrize(
     ("value", "number"),
     [(3, 3.0), (-2.5, -2.5), (True, None), ("1", None), (1j, None), (None, None), (10**400, None), (1e999, None)],

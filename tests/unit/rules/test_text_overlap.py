@@ -34,6 +34,11 @@ def test_the_reference_itself_is_full_marks() -> None:
     assert verdict.reward == 1
 
 
+def test_the_message_says_what_each_metric_gives() -> None:
+    """Also of a text that is the reference but for case, as most of them count it."""
+    assert overlap(MAT.title()).message.startswith("rouge1 1.000, rouge2 1.000, rougeL 1.000, bleu ")
+
+
 @pytest.mark.parametrize("completion", ["a cat sat on a mat", "Mat the on sat cat the.", "the", "dogs", "the " * 50])
 def test_values_are_the_libraries(completion: str) -> None:
     """With their default tokens."""

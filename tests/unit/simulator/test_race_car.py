@@ -141,3 +141,9 @@ def test_no_place_is_nearer_to_the_middle_of_a_bend_than_a_track_lets_it_be() ->
 
     assert np.allclose(tracks.stretch(offsets, curvature), [1.5, 1.0, 0.75, 0.1, 0.1])
     assert [tracks.stretch_at(one, 0.25) for one in offsets] == pytest.approx([1.5, 1.0, 0.75, 0.1, 0.1])
+
+
+def test_a_track_that_nobody_knows_is_told_the_nearest() -> None:
+    """As names of fields are."""
+    with pytest.raises(TaskFault, match="did you mean 'bean'"):
+        tracks.built_in("bena")

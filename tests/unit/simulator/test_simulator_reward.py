@@ -161,6 +161,17 @@ def test_decisions_are_right_or_not(said: str, adheres: bool, decision: float, o
     assert (verdict.outcome, dict(verdict.terms)) == (outcome, {"decision": decision, "format": 1.0})
 
 
+@pytest.mark.parametrize(
+    ("adheres", "said"), [(False, "not each of the tag pairs"), (True, "the right decision is not False")]
+)
+def test_a_right_decision_without_its_tags_is_not_called_wrong(adheres: bool, said: str) -> None:
+    """The message says what is lacking."""
+    verdict = judge("<answer>Adhering to Human: False</answer>", kind="decision", adheres=adheres)
+
+    assert verdict.outcome is Outcome.FAILED
+    assert verdict.message.startswith(said)
+
+
 @pytest.mark.parametrize("profile", ["robotxr1/paper", "robotxr1/code", "robotxr1/hardened"])
 def test_profiles_have_decisions_too(profile: str) -> None:
     """Where they are all the same: three pairs of tags, a third each."""

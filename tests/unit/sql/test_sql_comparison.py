@@ -2,11 +2,14 @@
 
 import itertools
 import random
+import time
+from fractions import Fraction
 
 import pytest
 
-from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules, TooMuch, are_same
+from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules, TooMuch, are_same, may_be_too_much
 from assay.verifiers.sql.differences import difference
+from assay.verifiers.sql.keys import key_of
 from assay.verifiers.sql.results import Cell, Table, Typed
 
 A, B = ("a", 1), ("b", 2)
@@ -48,6 +51,23 @@ def table(*rows: tuple[Cell, ...], columns: tuple[str, ...] = ()) -> Table:
         (table((1_700_000_000,)), table((1_700_000_001,)), Rules(absolute=1), True),
         (table((2**60 + 1,)), table((2**60 + 2,)), Rules(absolute=1), True),
         (table((3_000_000_000,)), table((3_000_000_000.0000005,)), Rules(relative=1e-9), True),
+        (table((5_000_000_003,)), table((5_000_000_000.0,)), Rules(relative=1e-9), False),
+        (table((5_000_000_003,)), table((5_000_000_003.4,)), Rules(relative=1e-9), False),
+        (table((5_000_000_003,)), table((5_000_000_003.0000005,)), Rules(relative=1e-9), True),
+        (table((5_000_000_003,)), table((Fraction("5000000003.4"),)), Rules(relative=1e-9), False),
+        (table((5_000_000_003,)), table((5_000_000_000.0,)), Rules(absolute=3, relative=1e-9), True),
+        (table((5_000_000_003.0,)), table((5_000_000_000,)), Rules(relative=1e-9), True),
+        (table((2**60 + 1,)), table((float(2**60),)), Rules(relative=1e-9), True),
+        (table((2**60 + 1000,)), table((float(2**60),)), Rules(relative=1e-9), False),
+        (table((7,), (5_000_000_003,)), table((7,), (5_000_000_000.0,)), Rules(Rows.SET, relative=1e-9), False),
+        (table((5_000_000_000.0,)), table((5_000_000_003,)), Rules(Rows.SET, relative=1e-9), True),
+        (table((Fraction("0.5"),)), table((0.5,)), Rules(), True),
+        (table((Fraction("0.12345678901234567890"),)), table((0.12345678901234568,)), Rules(), False),
+        (table((Fraction("0.12345678901234567890"),)), table((0.12345678901234568,)), Rules(relative=1e-9), True),
+        (table((1.0,), (1.2,)), table((1.1,), (1.1,)), Rules(absolute=0.11), True),
+        (table((1.0,), (1.2,)), table((1.1,), (1.1,)), Rules(Rows.SET, absolute=0.11), True),
+        (table((1.0,), (1.1,), (1.2,)), table((1.0,), (1.0,)), Rules(Rows.SET, absolute=0.11), False),
+        (table((1.0,), (9.0,)), table((5.0,), (5.0,)), Rules(relative=0.9), True),
         (table((0.0,), (1.0,)), table((1.0,), (2.0,)), Rules(absolute=1), True),
         (table((0.0,), (0.0,), (1.0,)), table((0.0,), (1.0,), (2.5,)), Rules(absolute=1), False),
         (table(columns=("a",)), table(columns=("a", "b")), Rules(), True),
@@ -91,6 +111,48 @@ def test_many_rounded_rows_are_compared(groups: int, rows: Rows) -> None:
     found = table(*((n % groups, n * 0.1 + (0.2 + 0.3 * n)) for n in reversed(numbers)))
 
     assert are_same(gold, found, Rules(rows, relative=1e-9))
+
+
+@pytest.mark.parametrize("rows", list(Rows))
+@pytest.mark.parametrize("kinds", [1, 50])
+def test_fifty_thousand_sums_in_another_order_are_right(kinds: int, rows: Rows) -> None:
+    """However few of the numbers tell rows apart: all of them are rounded, and none is equal to what it should be."""
+    chance = random.Random(kinds)
+
+    def noisy(value: float) -> float:
+        return value * (1 + chance.uniform(-1, 1) * 1e-13)
+
+    facts = [(n % kinds + 0.1, n % 3 * 0.7 + 0.1, float(n // kinds % 11)) for n in range(50_000)]
+    gold, found = (table(*(tuple(map(noisy, row)) for row in order)) for order in (facts, facts[::-1]))
+    wrong = Table(found.columns, (*found.rows[1:], (found.rows[0][0], 0.8, 77.0)))
+
+    assert are_same(gold, found, Rules(rows, relative=1e-9))
+    assert not are_same(gold, wrong, Rules(rows, relative=1e-9))
+
+
+@pytest.mark.parametrize("rows", list(Rows))
+def test_a_chain_of_numbers_is_paired_off_in_its_order(rows: Rows) -> None:
+    """Each is near its neighbours, and the ends are far apart."""
+    gold = table(*((n * 0.001,) for n in range(50_000)))
+    found = table(*((n * 0.001 + 0.0099,) for n in reversed(range(50_000))))
+    far = table(*((n * 0.001 + 0.0199,) for n in reversed(range(50_000))))
+
+    assert are_same(gold, found, Rules(rows, absolute=0.01))
+    assert not are_same(gold, far, Rules(rows, absolute=0.01))
+
+
+def test_whose_fault_it_is_that_results_cannot_be_compared() -> None:
+    """The gold's if it is many-sided itself, in two columns of numbers that chain or in many long columns."""
+    chance = random.Random(3)
+    cloud = table(*((chance.random(), chance.random()) for _ in range(20_000)))
+    wide = table(*(tuple(chance.randrange(9) for _ in range(30)) for _ in range(10_000)))
+    plain = table(*((n, n + 0.5) for n in range(20_000)))
+
+    assert may_be_too_much(cloud, Rules(absolute=0.01))
+    assert not may_be_too_much(cloud, Rules())
+    assert not may_be_too_much(plain, Rules(absolute=0.01))
+    assert not may_be_too_much(plain, Rules(columns=Columns.ANY))
+    assert may_be_too_much(wide, Rules(columns=Columns.ANY))
 
 
 def test_many_columns_are_assigned_quickly() -> None:
@@ -174,9 +236,14 @@ def test_rows_without_a_key_have_their_own_tie() -> None:
         (table(A, B, B), Rules(), "the rows are right, but for how often some occur"),
         (table(A), Rules(), "the query gives 1 row, not 2"),
         (table(A, B, ("c", 3)), Rules(columns=Columns.ANY), "the query gives 3 rows, not 2"),
-        (table(("a",), ("b",)), Rules(), "the query gives 1 columns, not 2"),
+        (table(("a",), ("b",)), Rules(), "the query gives 1 column, not 2"),
         (table(columns=("c0",)), Rules(), "the query gives 0 rows, not 2"),
-        (table(A, ("b", 7)), Rules(), "the query gives other rows: 2 rows with 2 columns each, as many as are right"),
+        (table(A, ("b", 7)), Rules(), "other rows: 2 rows of 2 columns, as many as are right; column 2 is the first"),
+        (table(("a", "1"), ("b", "2")), Rules(), "column 2 is the first with other values: it holds texts where"),
+        (table(("a", 1), ("b", None)), Rules(), "it holds NULLs, numbers where numbers are right"),
+        (table((Typed("DATE", "a"), 1), (b"b", 2)), Rules(), "holds bytes, values of type DATE where texts are right"),
+        (table(("a", 2), ("b", 1)), Rules(), "each column has the right values, but they stand together in other rows"),
+        (table(A, ("b", 7)), Rules(columns=Columns.ANY), "other rows: 2 rows of 2 columns, as many as are right"),
         (table(A, ("b", None)), Rules(nulls=Nulls.DISTINCT), "there is a NULL"),
     ],
 )
@@ -194,3 +261,55 @@ def test_a_message_costs_little() -> None:
     gold, found = (table(*(tuple(chance.choice([0, 1]) for _ in range(40)) for _ in range(300))) for _ in range(2))
 
     assert difference(gold, found, Rules()).startswith("the query gives other rows: 300 rows")
+
+
+_PRIME = 2**61 - 1
+"""Numbers that differ by a multiple of it have one hash."""
+_COLLIDING = {
+    "integers": [(n * _PRIME,) for n in range(20_000)],
+    "floats": [(2.0 ** (61 * (n % 16)) * (1 + n), ) for n in range(20_000)],
+    "pairs": [(-1 - n % 2, (n // 2) * _PRIME) for n in range(20_000)],
+    "with texts": [("a", n * _PRIME, None) for n in range(20_000)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _COLLIDING)
+@pytest.mark.parametrize("rows", list(Rows))
+def test_rows_whose_hashes_collide_take_no_longer_than_others(name: str, rows: Rows) -> None:
+    """Whatever is asked of them, and whatever is to be said of them: twenty seconds would be quadratic time."""
+    found = table(*_COLLIDING[name])
+    others = table(*((*row[:-1], f"x{n}") for n, row in enumerate(found.rows)))
+    mirrored = Table(found.columns, found.rows[::-1])
+    rules = [Rules(rows), Rules(rows, relative=1e-9), Rules(rows, relative=1e-9, columns=Columns.ANY)]
+    start = time.process_time()
+
+    for rule in rules:
+        assert are_same(found, mirrored, rule)
+        assert not are_same(others, found, rule)
+        assert "the query gives" in difference(others, found, rule)
+        assert "the query gives" in difference(Table(others.columns, others.rows[:2]), found, rule)
+
+    assert time.process_time() - start < 20
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ((1, -0.0), (1.0, 0), True),
+        ((True, 2**70), (1, float(2**70)), True),
+        ((1e300,), (int(1e300),), True),
+        ((2**53 + 1,), (float(2**53),), False),
+        (("1",), (1,), False),
+        (("1;", "2"), ("1", ";2"), False),
+        ((b"1",), ("1",), False),
+        ((None, "x"), ("-;", "x"), False),
+        ((Typed("a", "bc"),), (Typed("ab", "c"),), False),
+        ((float("inf"), 1), (float("-inf"), 1), False),
+        ((0.1,), (0.1,), True),
+        (("\udc80",), ("\udc81",), False),
+    ],
+)
+def test_keys_are_equal_where_rows_are(one: tuple[Cell, ...], other: tuple[Cell, ...], same: bool) -> None:
+    """Values of one kind by value, of others never."""
+    assert (key_of(one) == key_of(other)) is same
+    assert (one == other) is same

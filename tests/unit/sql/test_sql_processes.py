@@ -1,6 +1,9 @@
 """What is made of the ends and the words of the processes of `sql`; a query's own is hostile."""
 
 import os
+import random
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import msgpack
@@ -12,13 +15,14 @@ from assay.sandboxes.fakes import FakeChild, FakeSlot
 from assay.sandboxes.interface import Exit, Launch
 from assay.schema import Verdict
 from assay.verifiers.builtin import default_registry
+from assay.verifiers.sql.answering import answer_rows
+from assay.verifiers.sql.results import BadAnswer, Caps, Question, unpack_answer
 
-TASK = default_registry().parse_task(
-    {
-        "id": "t", "verifier": "sql", "gold_sql": "SELECT a FROM t", "database_schema": "CREATE TABLE t(a)",
-        "rows": {"t": [[1]]},
-    }
-)  # fmt: skip
+_FIELDS = {
+    "id": "t", "verifier": "sql", "gold_sql": "SELECT a FROM t", "database_schema": "CREATE TABLE t(a)",
+    "rows": {"t": [[1]]},
+}  # fmt: skip
+TASK = default_registry().parse_task(_FIELDS)
 KILLED = Exit(None, 9)
 BUILT: tuple[str, bytes] = ("built", b"image")
 ROWS = ("rows", "3", ["a"], [[1]])
@@ -116,3 +120,42 @@ def test_an_engine_that_is_missing_is_ours() -> None:
     """Where the gold query finds none."""
     with pytest.raises(InfraFault, match="sql"):
         judge(("missing", "no duckdb"))
+
+
+def test_numbers_travel_exactly_where_no_float_is_written_as_they_are() -> None:
+    """And those that a float is written as, as that."""
+    question = Question("SELECT 1", "", (), Caps(9, 9_000), 64)
+    sent = [Decimal("12345678901234567890.12"), Decimal("-0.00000000000000000001234567890123456789"), Decimal("2.50")]
+    said = answer_rows(["a", "b", "c"], [sent], question.caps, "3")
+
+    _, table = unpack_answer(said, question)
+
+    assert table.rows == (tuple(map(Fraction, sent)),)
+    assert type(table.rows[0][2]) is float
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        msgpack.ExtType(3, b"1e999999999.0"),
+        msgpack.ExtType(3, b"0." + b"1" * 81),
+        msgpack.ExtType(3, b"1/3"),
+        {msgpack.ExtType(2, b"2305843009213693951"): 1},
+    ],
+)
+def test_what_is_no_number_is_no_answer(cell: object) -> None:
+    """Nor is a map whose keys are numbers: they would be hashed."""
+    with pytest.raises(BadAnswer):
+        unpack_answer(msgpack.packb(["rows", "3", ["a"], [[cell]]]), Question("SELECT 1", "", (), Caps(9, 9_000), 64))
+
+
+def test_rows_that_nobody_can_compare_are_the_fault_of_a_task_whose_gold_is_such() -> None:
+    """Two columns of numbers, each near very many others."""
+    chance = random.Random(1)
+    number = default_registry().parse_task({**_FIELDS, "absolute_tolerance": 300})
+    cloud = [[chance.randrange(901), n % 200 * 250] for n in range(6000)]
+    other = [[chance.randrange(901), (n + 1) % 200 * 250] for n in range(6000)]
+    gold, found = (("rows", "3", ["a", "b"], rows) for rows in (cloud, other))
+
+    with pytest.raises(TaskFault, match="too many-sided"):
+        default_registry().get("sql").judge(number, COMPLETION, SqlSlot(BUILT, gold, found))

@@ -154,3 +154,14 @@ def test_hostile_texts_are_read_in_time(part: str) -> None:
     find_query(text, LENIENT)
     has_layout(text, LENIENT, Layout.SQL_R1)
     assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize("piece", [";", "; ", "--\n", "/**/", " "])
+def test_what_says_nothing_is_one_token_however_long(piece: str) -> None:
+    """A token for each would cost the worker seconds of its one interpreter."""
+    sql = piece * (900_000 // len(piece))
+
+    (token,) = tokens(sql)
+
+    assert token.text == sql
+    assert is_blank(sql)

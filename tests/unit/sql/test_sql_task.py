@@ -13,7 +13,7 @@ import pytest
 from assay.errors import InfraFault, InvalidRequest, TaskFault
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.sql.images import Images, read_named, without_wal
-from assay.verifiers.sql.results import BadAnswer, Caps, Question, Table, unpack_answer
+from assay.verifiers.sql.results import BadAnswer, Caps, Question, Table, pack_question, unpack_answer, unpack_question
 
 REGISTRY = default_registry()
 DIGEST = "0" * 64
@@ -41,6 +41,9 @@ def parse(**fields: Any) -> Any:
         ({"schema": "x", "gold_sql": " ; -- nothing"}, "task.gold_sql"),
         ({"database_base64": "", "rows": {"t": [[1]]}}, "task"),
         ({"schema": "x", "rows": {"t": [[[1]]]}}, "task.rows"),
+        ({"schema": "x", "rows": {"t": [[1], [2**63]]}}, "task.rows.t[1][0]"),
+        ({"schema": "x", "rows": {"t": [[-(2**63) - 1]]}}, "task.rows.t[0][0]"),
+        ({"schema": "x", "rows": {"t": [[1, 2**64]]}, "dialect": "duckdb"}, "task.rows.t[0][1]"),
         ({"schema": "x", "compare": "set", "order": "required"}, "task"),
         ({"schema": "x", "dialect": "oracle"}, "task.dialect"),
         ({"schema": "x", "order_keys": ["a"]}, "task"),
@@ -54,6 +57,15 @@ def test_tasks_without_a_meaning_are_refused(fields: dict[str, Any], path: str) 
         parse(**fields)
 
     assert caught.value.path.startswith(path)
+
+
+def test_integers_of_rows_are_those_that_travel() -> None:
+    """The widest that a task may give reach the process that makes the database."""
+    for dialect, most in (("sqlite", 2**63 - 1), ("duckdb", 2**64 - 1)):
+        task = parse(schema="x", rows={"t": [[-(2**63), most]]}, dialect=dialect)
+        question = Question(None, "x", tuple(task.rows.items()), task.caps, 256)
+
+        assert unpack_question(pack_question(question)).tables == [["t", [[-(2**63), most]]]]
 
 
 def test_order_keys_are_columns_of_the_golds_result() -> None:

@@ -90,7 +90,7 @@ class Instructions:
                 **{name: float(one) for name, one in zip(_names(task), met, strict=True)},
             },
             answered=bool(answer),
-            message=f"not followed: {', '.join(unmet)}" if answer else "no text",
+            message=(f"not followed: {', '.join(unmet)}" if unmet else "") if answer else "no text",
         )
 
 
