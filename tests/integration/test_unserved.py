@@ -231,12 +231,17 @@ def test_the_command_line_tells_of_a_quiet_batch(service: Running, tmp_path: Pat
     tasks, attempts = tmp_path / "tasks.json", tmp_path / "attempts.json"
     tasks.write_text(json.dumps(NEEDY))
     attempts.write_text(json.dumps({"task_id": "needy", "completion": order()}))
-    command = [sys.executable, "-m", "assay", "score", tasks, attempts, "--url", str(service.http.base_url)]
+    score = [sys.executable, "-m", "assay", "score", tasks, attempts, "--url", str(service.http.base_url)]
+    command = ["env", "--default-signal=INT", *score]  # a job of a shell's background would have it ignored
 
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
         process.send_signal(signal.SIGINT)
+        try:
+            process.wait(60)
+        finally:
+            process.kill()
 
     assert said.startswith("assay: waiting: no running worker has the module no_such_module.inner (")
     assert process.returncode == Exit.INTERRUPTED

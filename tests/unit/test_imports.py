@@ -38,7 +38,8 @@ def test_python_m_assay_is_the_command_line() -> None:
 
 def test_ctrl_c_while_the_command_line_loads_is_quiet() -> None:
     """An interrupt in the middle of the imports ends with status 130 and without a traceback."""
-    command = [sys.executable, "-X", "importtime", "-m", "assay", "--help"]  # tells on stderr what it has loaded
+    loading = [sys.executable, "-X", "importtime", "-m", "assay", "--help"]  # tells on stderr what it has loaded
+    command = ["env", "--default-signal=INT", *loading]  # a job of a shell's background would have it ignored
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
