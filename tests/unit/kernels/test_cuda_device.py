@@ -163,7 +163,7 @@ def test_without_cupy_the_judge_says_how_to_get_it(make: Make) -> None:
     """The extra's name is in the message."""
     if importlib.util.find_spec("cupy_backends") is not None:
         pytest.skip("cupy is installed")
-    with pytest.raises(InfraFault, match=r"assay\[cuda\]"):
+    with pytest.raises(InfraFault, match=r"pip install '\.\[cuda\]'"):
         make(PYTHONPATH="").open(copying(), BYTES, RunnerLimits())
 
 
