@@ -98,7 +98,8 @@ def test_it_is_a_program_of_its_own(tmp_path: Path) -> None:
     """It tells its address, serves, and ends with an interrupt."""
     file = tmp_path / "script.toml"
     file.write_text("[[rules]]\nreply = 'Hi.'\n")
-    command = [sys.executable, "-m", "assay.verifiers.models.scripted_server", "--script", str(file), "--port", "0"]
+    server = [sys.executable, "-m", "assay.verifiers.models.scripted_server", "--script", str(file), "--port", "0"]
+    command = ["env", "--default-signal=INT", *server]  # a job of a shell's background would have it ignored
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
