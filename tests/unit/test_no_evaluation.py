@@ -22,6 +22,7 @@ MODULES = frozenset({"pickle", "marshal", "shelve", "dill", "cloudpickle", "jobl
 """Modules that make objects, or run code, from bytes."""
 
 REASONS = {
+    "verifiers/kernels/module_program.py": "runs the completion's module, in the candidate's runner",
     "verifiers/split/loading.py": "runs the completion's program, in the candidate's jail",
     "verifiers/stdio_program.py": "runs the completion's program, in the candidate's jail",
     "verifiers/split/harness.py": "runs the task's tests, in the oracle's jail",
