@@ -11,6 +11,7 @@ from typing import Any  # Any: task documents are JSON values
 from assay.verifiers.kernels.modules import module_source
 from assay.verifiers.kernels.ready_c import c_source
 from assay.verifiers.kernels.ready_cuda import cuda_plan, cuda_source, triton_plan
+from assay.verifiers.refusals import misplaced
 
 Document = Mapping[str, Any]
 Axes = Sequence[int]
@@ -91,7 +92,7 @@ _MOST = 4.0
 def ready(name: str, backend: str, language: str = "") -> Document:
     """Return the fields of a ready task. Raises ValueError, listing the names, if there is none of that name."""
     if name not in NAMES:
-        raise ValueError(f"unknown kernel {name[:80]!r}: use one of {', '.join(NAMES)}")
+        raise misplaced(("kernel",), f"unknown kernel {name[:80]!r}: use one of {', '.join(NAMES)}")
     operation, _, dtype = name.partition("/")
     found = {
         "abi": {"entry": operation, "params": _params(operation, dtype)},

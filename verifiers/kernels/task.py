@@ -1,6 +1,6 @@
 """The task of the verifier `kernel`: what to compute, at which shapes, how exactly, and how it is timed and paid."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self  # Any: documents before validation
 
 from pydantic import ConfigDict, Field, model_validator
@@ -25,6 +25,7 @@ from assay.verifiers.kernels.task_parts import Tier as Tier
 from assay.verifiers.kernels.task_parts import Work as Work
 from assay.verifiers.kernels.time_budget import Timing
 from assay.verifiers.kernels.tolerance import Nonfinite, Tolerance, ToleranceMode
+from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Factor, RuleTask
 
@@ -195,27 +196,38 @@ class KernelTask(RuleTask):
         _check_parameters(self)
         for shape in self.shapes:
             if shape.axes.keys() != self.abi.axes and self.abi.axes - shape.axes.keys():
-                raise ValueError(f"a shape lacks axes: {', '.join(sorted(self.abi.axes - shape.axes.keys()))}")
-            place(self.abi, shape.axes)
+                raise misplaced(
+                    ("shapes",), f"a shape lacks axes: {', '.join(sorted(self.abi.axes - shape.axes.keys()))}"
+                )
+            _at("shapes", place, self.abi, shape.axes)
         _check_time(self)
         if not any(shape.weight for shape in self.shapes):
-            raise ValueError("no shape is timed: give one a weight")
+            raise misplaced(("shapes",), "no shape is timed: give one a weight")
         if self.formula is Formula.CUDA_L2_EQ3 and (self.alpha is None or self.beta is None):
-            raise ValueError("cuda_l2_eq3 needs alpha and beta: the paper does not publish them")
+            raise misplaced(("alpha",), "cuda_l2_eq3 needs alpha and beta: the paper does not publish them")
         if self.formula is not Formula.CUDA_L2_EQ3 and {"alpha", "beta", "length_unit"} & self.model_fields_set:
-            raise ValueError("alpha, beta and length_unit are read by cuda_l2_eq3 alone")
+            raise misplaced(("formula",), "alpha, beta and length_unit are read by cuda_l2_eq3 alone")
         if ValueProfile.SPECIAL in self.checks and self.tolerance.nonfinite is Nonfinite.REJECT:
-            raise ValueError("special values need tolerance.nonfinite 'match_oracle'")
+            raise misplaced(("tolerance", "nonfinite"), "special values need tolerance.nonfinite 'match_oracle'")
         if self.backend is Backend.CPU and (self.tier is not Tier.NATIVE or self.language.is_for_devices):
-            raise ValueError("the CPU runs native kernels in C, and modules over torch")
+            raise misplaced(("tier",), "the CPU runs native kernels in C, and modules over torch")
         if Language.TORCH in (self.language, self.reference.language):
-            check_abi(self.abi)
+            _at("abi", check_abi, self.abi)
         if self.backend is Backend.CUDA and not (self.tier is Tier.DEVICE_ONLY and self.language.is_for_devices):
-            raise ValueError("CUDA devices run device-only kernels in cuda_cpp, ptx or triton")
+            raise misplaced(("tier",), "CUDA devices run device-only kernels in cuda_cpp, ptx or triton")
         if self.reference.language.is_for_devices is not self.language.is_for_devices:
-            raise ValueError(f"the reference is in {self.reference.language}, the task in {self.language}")
-        check_plan(self.abi, self.shapes, self.launches or (), self.language)
-        check_plan(self.abi, self.shapes, self.reference_launches or (), self.reference.language)
+            raise misplaced(
+                ("reference", "language"), f"the reference is in {self.reference.language}, the task in {self.language}"
+            )
+        _at("launches", check_plan, self.abi, self.shapes, self.launches or (), self.language)
+        _at(
+            "reference_launches",
+            check_plan,
+            self.abi,
+            self.shapes,
+            self.reference_launches or (),
+            self.reference.language,
+        )
         return self
 
 
@@ -225,14 +237,23 @@ def _reference_needs(document: Mapping[str, Any]) -> list[str]:
     return [_MODULES[language]] if isinstance(language, str) and language in _MODULES else []
 
 
+def _at(field: str, check: Callable[..., object], *given: object) -> None:
+    """Run a check; lay what it finds at this field."""
+    try:
+        check(*given)
+    except ValueError as error:
+        raise misplaced((field,), str(error)) from error
+
+
 def _check_time(task: KernelTask) -> None:
     """Raise ValueError if the timing alone may take more than the attempt has: two references and a candidate."""
     timed = sum(shape.weight > 0 for shape in task.shapes)
     needed_s = 1.5 * timed * (task.timing.warm_up_s + task.timing.time_s)
     if needed_s > task.limits.attempt_wall_s:
-        raise ValueError(
+        raise misplaced(
+            ("limits", "attempt_wall_s"),
             f"timing {timed} shapes may take {needed_s:.0f} s, and limits.attempt_wall_s is "
-            f"{task.limits.attempt_wall_s:g}: raise it, or time fewer shapes (weight 0)"
+            f"{task.limits.attempt_wall_s:g}: raise it, or time fewer shapes (weight 0)",
         )
 
 
@@ -242,8 +263,13 @@ def _check_parameters(task: KernelTask) -> None:
     given = {name for name, role in roles.items() if role in (Role.IN, Role.INOUT)}
     drawn = {param.name for param in task.abi.params if param.role is Role.SCALAR and param.value is None}
     if given | drawn != set(task.operation.inputs):
-        raise ValueError(f"{task.operation.name} reads {', '.join(task.operation.inputs)}: give the abi these inputs")
+        raise misplaced(
+            ("abi", "params"),
+            f"{task.operation.name} reads {', '.join(task.operation.inputs)}: give the abi these inputs",
+        )
     if [param.name for param in task.abi.outputs] != [task.operation.output]:
-        raise ValueError(f"{task.operation.name} writes {task.operation.output!r}: give the abi this one output")
+        raise misplaced(
+            ("abi", "params"), f"{task.operation.name} writes {task.operation.output!r}: give the abi this one output"
+        )
     if unknown := task.inputs.keys() - set(task.operation.inputs):
-        raise ValueError(f"inputs: unknown {', '.join(sorted(unknown))}")
+        raise misplaced(("inputs",), f"inputs: unknown {', '.join(sorted(unknown))}")
