@@ -147,7 +147,7 @@ class AsyncClient:
         return await self._send(calls.verifiers())
 
     async def _stream(self, batch: Batch, following: Following, tries: Tries) -> AsyncIterator[Result]:
-        request = self._request(calls.results(batch, following.after), listening(self._http.timeout))
+        request = calls.results(batch, following.after).request(self._http, listening(self._http.timeout))
         response = await self._http.send(request, stream=True)
         try:
             if not response.is_success:
@@ -165,7 +165,7 @@ class AsyncClient:
         while True:
             try:
                 async with self._turns:
-                    response = await self._http.send(self._request(call))
+                    response = await self._http.send(call.request(self._http))
             except httpx.TransportError as error:
                 pause_s = tries.after_error(self._outage.begin(error))
             else:
@@ -174,13 +174,3 @@ class AsyncClient:
                     return call.read(response.content)
                 pause_s = tries.after_answer(response.status_code, response.headers, response.content)
             await self._sleep(pause_s)
-
-    def _request(self, call: Call[Read], timeout: httpx.Timeout | None = None) -> httpx.Request:
-        return self._http.build_request(
-            call.method,
-            call.path,
-            params=dict(call.params),
-            headers=dict(call.headers),
-            content=call.body,
-            timeout=timeout or self._http.timeout,
-        )

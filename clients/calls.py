@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar  # Any: task documents belong to verifiers, which a client does not know
 from urllib.parse import quote, urlsplit
 
+import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.errors import (
@@ -51,6 +52,17 @@ class Call(Generic[Read]):
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
+
+    def request(self, http: httpx.Client | httpx.AsyncClient, timeout: httpx.Timeout | None = None) -> httpx.Request:
+        """Return it as a client sends it; without a timeout, with the client's own."""
+        return http.build_request(
+            self.method,
+            self.path,
+            params=dict(self.params),
+            headers=dict(self.headers),
+            content=self.body,
+            timeout=timeout or http.timeout,
+        )
 
 
 class Answer(BaseModel):

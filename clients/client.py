@@ -143,7 +143,7 @@ class Client:
         return self._send(calls.verifiers())
 
     def _stream(self, batch: Batch, following: Following, tries: Tries) -> Iterator[Result]:
-        request = self._request(calls.results(batch, following.after), listening(self._http.timeout))
+        request = calls.results(batch, following.after).request(self._http, listening(self._http.timeout))
         response = self._http.send(request, stream=True)
         try:
             if not response.is_success:
@@ -160,7 +160,7 @@ class Client:
         tries = Tries(self._retry)
         while True:
             try:
-                response = self._http.send(self._request(call))
+                response = self._http.send(call.request(self._http))
             except httpx.TransportError as error:
                 pause_s = tries.after_error(self._outage.begin(error))
             else:
@@ -169,13 +169,3 @@ class Client:
                     return call.read(response.content)
                 pause_s = tries.after_answer(response.status_code, response.headers, response.content)
             self._sleep(pause_s)
-
-    def _request(self, call: Call[Read], timeout: httpx.Timeout | None = None) -> httpx.Request:
-        return self._http.build_request(
-            call.method,
-            call.path,
-            params=dict(call.params),
-            headers=dict(call.headers),
-            content=call.body,
-            timeout=timeout or self._http.timeout,
-        )
