@@ -125,13 +125,14 @@ def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
 def _value(rule: RewardRule, finding: Measured, length: int) -> float:
     match rule.formula:
         case Formula.CUDA_L2_EQ3:
-            shapes = [
-                (bounded(rule, one, _of(one, lambda speed: speed.cuda_l2_eq2) + 1.0), one) for one in finding.shapes
-            ]
-            whole = math.fsum(one.weight for one in finding.shapes)
-            ratios = [ratio * one.weight / whole for ratio, one in shapes]
-            diffs = [one.mean_diff * one.weight / whole for one in finding.shapes]
-            return math.fsum([*ratios, *(-rule.alpha * diff for diff in diffs), -rule.beta * length])
+            return eq3(
+                [bounded(rule, one, _of(one, lambda speed: speed.cuda_l2_eq2) + 1.0) for one in finding.shapes],
+                [one.mean_diff for one in finding.shapes],
+                weights=[one.weight for one in finding.shapes],
+                alpha=rule.alpha,
+                beta=rule.beta,
+                length=length,
+            )
         case Formula.CUDA_L2_CODE:
             return _mean(finding, rule, lambda speed: speed.cuda_l2_code)
         case Formula.ROBUST:
@@ -142,15 +143,27 @@ def _value(rule: RewardRule, finding: Measured, length: int) -> float:
             assert_never(rule.formula)
 
 
-def eq3(ratios: Sequence[float], diffs: Sequence[float], *, alpha: float, beta: float, length: float) -> float:
-    """Return CUDA-L2's equation 3: mean over runs of t_ref / t_custom - alpha diff, less beta length.
+def eq3(
+    ratios: Sequence[float],
+    diffs: Sequence[float],
+    *,
+    alpha: float,
+    beta: float,
+    length: float,
+    weights: Sequence[float] | None = None,
+) -> float:
+    """Return CUDA-L2's equation 3: mean over runs, or shapes, of t_ref / t_custom - alpha diff, less beta length.
 
-    Summed without intermediate rounding. Raises ValueError unless there is one difference a ratio, and one at least.
+    The mean is weighted where there are weights. Summed without rounding in between. Raises ValueError unless there is
+    one difference, and one weight if any, for each ratio, and one ratio at least.
     """
-    if not ratios or len(ratios) != len(diffs):
-        raise ValueError(f"{len(ratios)} ratios and {len(diffs)} differences")
-    count = len(ratios)
-    return math.fsum([*ratios, *(-alpha * diff for diff in diffs), -beta * length * count]) / count
+    shares = [1.0] * len(ratios) if weights is None else weights
+    if not ratios or not len(ratios) == len(diffs) == len(shares):
+        raise ValueError(f"{len(ratios)} ratios, {len(diffs)} differences and {len(shares)} weights")
+    whole = math.fsum(shares)
+    paid = [share * ratio for share, ratio in zip(shares, ratios, strict=True)]
+    charged = [-alpha * share * diff for share, diff in zip(shares, diffs, strict=True)]
+    return math.fsum([*paid, *charged, -beta * length * whole]) / whole
 
 
 def geometric(weighted: Sequence[tuple[float, float]]) -> float:
