@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.errors import InfraFault
 from assay.outcomes import Outcome
-from assay.sandboxes.devices import runner_program
+from assay.sandboxes.devices import channel, runner_program
 from assay.sandboxes.devices.caches import Flusher
 from assay.sandboxes.devices.interface import Call, Failure, FailureKind, Reply, RunnerLimits
 from assay.sandboxes.devices.processor_time import now_s, process_cpu_s
@@ -17,7 +17,6 @@ from assay.sandboxes.devices.toll import Toll
 from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer
 from assay.sandboxes.interface import Child, Slot
 
-_SHORTEST_S = 0.001
 _CREDENTIALS = struct.Struct("iII")
 _END_S = 10.0
 _LOOK_EVERY_S = 0.1
@@ -89,7 +88,7 @@ class CpuRunner:
     def stage(self, call: Call) -> Failure | None:
         """Write the arguments, and empty the caches for a cold call. The runner stays frozen."""
         self._look_after_slot()
-        unasked = self._unasked()
+        unasked = channel.unasked(self._channel)
         if unasked is not None:
             return self._fail(FailureKind.PROTOCOL, "it spoke without being asked") if unasked else self._failed_end()
         if len(call.launches) != 1:
@@ -176,12 +175,9 @@ class CpuRunner:
             self._site.slot.wait((), 0.05)
 
     def _wait_at_most(self, seconds: float) -> None:
-        """Bound the waiting for the next answer, in the kernel: one call does it all."""
+        """Bound the waiting for the next answer."""
         self._deadline_s = seconds
-        seconds = max(seconds, _SHORTEST_S)
-        whole = int(seconds)
-        timeout = struct.pack("ll", whole, int((seconds - whole) * 1e6))
-        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
+        channel.wait_at_most(self._channel, seconds)
 
     def _hear(self) -> bytes | Failure:
         """Return what it says next, which ought to be one byte."""
@@ -209,15 +205,6 @@ class CpuRunner:
         if self._pid <= 0 and self._child.exit is None:
             return "runners of kernels cannot be seen from the worker: timing needs jails on this machine"
         return "a runner of kernels did not start"
-
-    def _unasked(self) -> bytes | None:
-        """Return what it has said since its last answer: None if nothing, empty if it has hung up."""
-        try:
-            return self._channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return None
-        except ConnectionError:
-            return b""
 
     def _look_after_slot(self) -> None:
         """Let the slot hear its hosts now and then, which takes a millisecond."""

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import struct
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from assay.errors import InfraFault
 from assay.extras import install_extras
 from assay.sandboxes.devices import cuda_control as control
+from assay.sandboxes.devices.channel import unasked, wait_at_most
 from assay.sandboxes.devices.cuda_faults import failure_of
 from assay.sandboxes.devices.interface import Failure, FailureKind
 from assay.sandboxes.devices.processor_time import process_cpu_s
@@ -18,7 +18,6 @@ from assay.sandboxes.devices.processor_time import process_cpu_s
 _CONTEXT_S = 120.0
 """For a context: without persistence mode a driver initialises its devices first, one after the other."""
 _END_S = 20.0
-_SHORTEST_S = 0.001
 _NO_CUPY = f"cupy is not installed: {install_extras('cuda')}"
 
 
@@ -74,12 +73,9 @@ class Peer:
         raise InfraFault(_NO_CUPY if said == control.NO_CUPY else f"a process on the device did not start: {said!r}")
 
     def wait_at_most(self, seconds: float) -> None:
-        """Bound the waiting for the next answer, in the kernel: one call does it all."""
+        """Bound the waiting for the next answer."""
         self._waits_s = seconds
-        seconds = max(seconds, _SHORTEST_S)
-        whole = int(seconds)
-        timeout = struct.pack("ll", whole, int((seconds - whole) * 1e6))
-        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
+        wait_at_most(self._channel, seconds)
 
     def tell(self, token: bytes) -> Failure | None:
         """Send a byte."""
@@ -107,13 +103,7 @@ class Peer:
 
     def has_spoken(self) -> bool:
         """Say whether it has said something that nobody asked for, or has hung up."""
-        try:
-            self._channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
-        except ConnectionError:
-            return True
-        return True
+        return unasked(self._channel) is not None
 
     def close(self) -> None:
         """End it, its context with it. Idempotent. Raises InfraFault if it does not end."""

@@ -5,7 +5,6 @@ says that the device is lost raises.
 """
 
 import ctypes
-from collections.abc import Sequence
 from typing import Any  # Any: ctypes' own types
 
 from assay.errors import InfraFault
@@ -145,19 +144,3 @@ class Nvml:
         status = int(getattr(self._library, name)(*arguments))
         if status != _SUCCESS:
             raise InfraFault(f"no CUDA device: {NvmlError(name, status)}")
-
-
-def uuids() -> Sequence[str]:
-    """Return the devices of this machine by UUID, without those of MIG. Raises InfraFault if there is no driver."""
-    first = Nvml("0")
-    try:
-        count = ctypes.c_uint()
-        first._call("nvmlDeviceGetCount_v2", ctypes.byref(count))
-    finally:
-        first.close()
-    found = []
-    for index in range(count.value):
-        one = Nvml(str(index))
-        found.append(one.board.uuid)
-        one.close()
-    return found

@@ -1,0 +1,24 @@
+"""What judges of a processor's and of a device's runners do alike with the channel to them."""
+
+import socket
+import struct
+
+_SHORTEST_S = 0.001
+
+
+def wait_at_most(channel: socket.socket, seconds: float) -> None:
+    """Bound the waiting for the next answer, in the kernel: one call does it all."""
+    seconds = max(seconds, _SHORTEST_S)
+    whole = int(seconds)
+    timeout = struct.pack("ll", whole, int((seconds - whole) * 1e6))
+    channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
+
+
+def unasked(channel: socket.socket) -> bytes | None:
+    """Return what a runner has said since its last answer, left unread: None if nothing, empty if it has hung up."""
+    try:
+        return channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return None
+    except ConnectionError:
+        return b""
