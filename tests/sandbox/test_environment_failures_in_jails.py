@@ -1,18 +1,14 @@
 """Environments and sources that fail, in real jails: whose fault it is, and that nothing stays behind."""
 
 import os
-from collections.abc import Callable
-from typing import Any
 
 import pytest
+from episodes import BALANCE, LAKE, POLE, QUICK, REGISTRY, SOLVED, Judge, judge_in
 from process_trees import descendants
 
 from assay.errors import InfraFault
 from assay.outcomes import Outcome
 from assay.sandboxes.jails import JailPool
-from assay.schema import Verdict
-from assay.verifiers.builtin import default_registry
-from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.requirements import missing_modules
 
 pytestmark = [
@@ -20,25 +16,11 @@ pytestmark = [
     pytest.mark.skipif(bool(missing_modules(["gymnasium", "minigrid"])), reason="needs the extra `environments`"),
 ]
 
-REGISTRY = default_registry()
-LAKE: dict[str, Any] = {"env": "FrozenLake-v1", "kwargs": {"is_slippery": False}, "success_return": 1}
-POLE: dict[str, Any] = {"env": "CartPole-v1", "player": "policy", "max_steps": 50, "success_return": 50}
-SOLVED = "<answer>[1, 1, 2, 2, 1, 2]</answer>"
-BALANCE = "def policy(seen):\n    return int(seen[2] + 0.5 * seen[3] > 0)\n"
-QUICK = {"wall_s": 1, "cpu_s": 1}
-Judge = Callable[..., Verdict]
-
 
 @pytest.fixture
 def judge(pool: JailPool) -> Judge:
     """Judge as a worker does: `judge(completion, **fields)`."""
-    evaluator = Evaluator(REGISTRY, pool, retries=0)
-
-    def run(completion: str, **fields: Any) -> Verdict:
-        task = REGISTRY.parse_task({"id": "t", "verifier": "environment", **fields})
-        return evaluator.evaluate(task, completion).verdict
-
-    return run
+    return judge_in(pool)
 
 
 FAILING = {

@@ -1,17 +1,16 @@
 """Timing jobs with real kernels: acceptance test 32 of the kernel lane, and devices that are not sound."""
 
 import threading
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from noted_leases import NotedLeases
 
 from assay.errors import Inconclusive, InfraFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.health import MOST_FAILURES, HealthBook
-from assay.sandboxes.devices.lease import HostLeases, Lease
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.jails import JailPool
 from assay.verifiers.kernels.answers import Offered
@@ -37,31 +36,6 @@ DIES = """#include <stdint.h>
 #include <stdlib.h>
 void axpy(float alpha, const float *x, const float *y, float *out, int64_t n) { abort(); }
 """
-
-
-class NotedLeases:
-    """Implements `Leases` as one host does, and notes when each was held, from taking it to giving it back."""
-
-    def __init__(self, ends_well: bool = True) -> None:
-        self.held: list[tuple[float, float]] = []
-        self._host = HostLeases()
-        self._ends_well = ends_well
-        self._since: dict[int, float] = {}
-
-    def take(self, device: str) -> Lease:
-        """One more."""
-        lease = self._host.take(device)
-        self._since[lease.token] = time.monotonic()
-        return lease
-
-    def renew(self, lease: Lease) -> bool:
-        """As long as it likes."""
-        return self._host.renew(lease)
-
-    def end(self, lease: Lease) -> bool:
-        """Note it."""
-        self.held.append((self._since[lease.token], time.monotonic()))
-        return self._ends_well
 
 
 @pytest.fixture

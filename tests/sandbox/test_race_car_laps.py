@@ -2,14 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.verifiers.requirements import missing_modules
-from assay.verifiers.simulator.interface import SimulatedRun
 from assay.verifiers.simulator.parameters import RACE_CAR_PARAMETERS
 from assay.verifiers.simulator.task import EXTRA
 
@@ -17,29 +15,15 @@ if missing_modules(EXTRA):
     pytest.skip("needs the extra `simulator`", allow_module_level=True)
 
 
+from laps import DEFAULTS, error, run
+
 from assay.verifiers.simulator import track as tracks
 from assay.verifiers.simulator.program import answer, warm
 from assay.verifiers.simulator.race_car import RaceCar, drive_lap
 from assay.verifiers.simulator.report import read_report
 
-DEFAULTS = {name: one.default for name, one in RACE_CAR_PARAMETERS.items()}
 TRACKS = ("oval", "circle", "bean")
 RACELINE = {"measure": "raceline"}
-
-
-def run(
-    track: Any = "oval", goal: Mapping[str, Any] | None = None, seed: int = 0, budget_s: float = 60.0, **given: float
-) -> SimulatedRun:
-    """One lap; parameters that are not given are the default ones."""
-    fields = {"track": track, "goal": goal or {"measure": "centerline"}, "budget_s": budget_s, "noise": 1.0}
-    return RaceCar().run({**DEFAULTS, **given}, fields, seed)
-
-
-def error(*arguments: Any, **given: Any) -> float:
-    """The error of a lap that is finished."""
-    lap = run(*arguments, **given)
-    assert lap.rmse is not None, lap.crashed
-    return lap.rmse
 
 
 @pytest.mark.parametrize("name", TRACKS)

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -15,10 +14,10 @@ from habit_hacks import BOMB, HABIT_HACKS, INCLUDED, STOPPED_CLOCK, WARM_UP_AWAK
 from naive_habits import Habit, judge_with
 from naive_harness import NaiveVerdict
 from native_kernels import HONEST, Workshop, gemm_task, measured, not_faster
+from noted_leases import NotedLeases
 
 from assay.errors import Inconclusive
 from assay.outcomes import LIMIT_HITS, Outcome
-from assay.sandboxes.devices.lease import HostLeases, Lease
 from assay.sandboxes.jails import JailPool
 from assay.verifiers.kernels.building import Builder
 from assay.verifiers.kernels.compile import CompileLimits, Job
@@ -126,39 +125,15 @@ def test_c5_a_task_that_a_constant_passes_is_refused() -> None:
     assert lint(gemm_task()) == ()
 
 
-class Intervals:
-    """Implements `Leases` as one host does, and notes when each was held."""
-
-    def __init__(self) -> None:
-        self.held: list[tuple[float, float]] = []
-        self._host = HostLeases()
-        self._since: dict[int, float] = {}
-
-    def take(self, device: str) -> Lease:
-        """One more."""
-        lease = self._host.take(device)
-        self._since[lease.token] = time.monotonic()
-        return lease
-
-    def renew(self, lease: Lease) -> bool:
-        """As the host does."""
-        return self._host.renew(lease)
-
-    def end(self, lease: Lease) -> bool:
-        """Note it."""
-        self.held.append((self._since[lease.token], time.monotonic()))
-        return self._host.end(lease)
-
-
 def test_d5_a_second_job_on_the_processor_wins_nothing(workshop: Workshop, pool: JailPool, tmp_path: Path) -> None:
     """Where jobs overlap, an honest copy is paid for its neighbour; here they wait for one another."""
     fooled = naive(workshop, Habit.SHARES, HONEST)
-    noted, ended = [Intervals(), Intervals()], list[Trialled | None]()
+    noted, ended = [NotedLeases(), NotedLeases()], list[Trialled | None]()
     task = gemm_task()
 
     with pool.slot() as other:
 
-        def judge(leases: Intervals, place: Workshop) -> None:
+        def judge(leases: NotedLeases, place: Workshop) -> None:
             builder = Builder(place.compiler)
             honest, probe = builder.reference(task, place.slot), builder.probe(Backend.CPU, place.slot)
             measurer = ProcessMeasurer(leases, lock_folder=tmp_path)

@@ -8,39 +8,21 @@ import pytest
 
 from assay.errors import TaskFault
 from assay.verifiers.requirements import missing_modules
-from assay.verifiers.simulator.interface import SimulatedRun
-from assay.verifiers.simulator.parameters import RACE_CAR_PARAMETERS
 from assay.verifiers.simulator.task import EXTRA
 
 if missing_modules(EXTRA):
     pytest.skip("needs the extra `simulator`", allow_module_level=True)
 
 import numpy as np
+from laps import DEFAULTS, error, run
 
 from assay.verifiers.simulator import track as tracks
 from assay.verifiers.simulator.controller import STEP_S, STEPS, Controller, Reading
 from assay.verifiers.simulator.program import answer
-from assay.verifiers.simulator.race_car import RaceCar
 from assay.verifiers.simulator.report import read_report
 from assay.verifiers.simulator.vehicle import FRICTION, STEER_MAX, State, advance
 
-DEFAULTS = {name: one.default for name, one in RACE_CAR_PARAMETERS.items()}
 GRAVITY = 9.81
-
-
-def run(
-    track: Any = "oval", goal: Mapping[str, Any] | None = None, seed: int = 0, budget_s: float = 60.0, **given: float
-) -> SimulatedRun:
-    """One lap; parameters that are not given are the default ones."""
-    fields = {"track": track, "goal": goal or {"measure": "centerline"}, "budget_s": budget_s, "noise": 1.0}
-    return RaceCar().run({**DEFAULTS, **given}, fields, seed)
-
-
-def error(*arguments: Any, **given: Any) -> float:
-    """The error of a lap that is finished."""
-    lap = run(*arguments, **given)
-    assert lap.rmse is not None, lap.crashed
-    return lap.rmse
 
 
 def circle(radius_m: float, half_width_m: float, rows: int = 24) -> list[list[float]]:
