@@ -103,6 +103,15 @@ class TaskBase(Wire):
         """Whether it may have several tests, which `max_limit_hits` and `stop_on_fail` cut short."""
         return True
 
+    def kept_limits(self) -> frozenset[str]:
+        """Name the limits that judging it keeps, where it runs something; it refuses others."""
+        return frozenset(Limits.model_fields)
+
+    def limits_beneath(self, outer: Limits) -> Limits:
+        """Return its limits as a part of a task that has `outer`: those where they were given and it keeps them."""
+        given = outer.model_dump(include=outer.model_fields_set & self.kept_limits())
+        return Limits.model_validate(given).over(self.limits)
+
     def is_timed(self) -> bool:
         """Whether its verdict hangs on measured times: equal work is then measured again, never remembered."""
         return False

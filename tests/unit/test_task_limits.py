@@ -126,6 +126,32 @@ def test_a_whole_lays_its_limits_over_those_of_its_parts() -> None:
     assert [(one.memory_mb, one.wall_s, one.attempt_wall_s) for one in inner] == [(600, 3.0, 6.0)] * 2
 
 
+_KERNEL_PART = {"name": "fast", "verifier": "kernel", "task": {"kernel": "gemm/float32"}}
+
+
+def test_a_part_is_given_the_limits_that_it_keeps() -> None:
+    """A kernel has no output to bound; the program beside it has."""
+    parts = [_KERNEL_PART, {"name": "right", **_TESTED_PART}]
+    document = {"id": "t", "verifier": "composite", "terms": parts, "limits": {"wall_s": 2, "memory_mb": 600}}
+
+    composite = _REGISTRY.parse_task(document)
+
+    assert isinstance(composite, CompositeTask)
+    kernel, program = (part.first_task.limits for part in composite.parts)
+    assert (kernel.wall_s, kernel.memory_mb, kernel.model_fields_set) == (10.0, 600, {"memory_mb"})
+    assert (program.wall_s, program.memory_mb) == (2.0, 600)
+
+
+def test_a_limit_that_no_part_keeps_is_refused() -> None:
+    """By its name, as the part alone would refuse it."""
+    document = {"id": "t", "verifier": "composite", "terms": [_KERNEL_PART], "limits": {"wall_s": 2}}
+
+    with pytest.raises(InvalidRequest, match="no part keeps it") as caught:
+        _REGISTRY.parse_task(document)
+
+    assert caught.value.path == "task.limits.wall_s"
+
+
 class _Broken(FakeSlot):
     def start(self, launch: Launch) -> FakeChild:
         """Note what is launched, and fail."""

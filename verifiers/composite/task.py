@@ -204,6 +204,9 @@ class CompositeTask(ProfiledTask):
         refuse_limits_of_tests(self)
         if "limits" in self.model_fields_set and not (self.runs_something() or self._asks_models):
             raise misplaced(("limits",), "they mean nothing here: no part runs anything", "leave them out")
+        kept = [part.first_task.kept_limits() for part in self._parts if part.first_task.runs_something()]
+        if kept and (idle := sorted(self.limits.model_fields_set.difference(*kept))):
+            raise misplaced(("limits", idle[0]), "it means nothing here: no part keeps it", "leave it out")
         return self
 
     @model_validator(mode="wrap")
@@ -297,7 +300,7 @@ def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path:
         raise InvalidRequest("a part that asks models is given nothing", path=f"{path}.given", fix="drop it")
     shared: dict[str, Any] = {"gold": task.gold}  # once it has passed, each part is known to work: as if it were theirs
     if "limits" in task.model_fields_set and (typed.runs_something() or typed.asks_models()):
-        shared["limits"] = task.limits.over(typed.limits)
+        shared["limits"] = typed.limits_beneath(task.limits)
     return typed.model_copy(update=shared)
 
 

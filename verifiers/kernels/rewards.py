@@ -13,6 +13,8 @@ from assay.verifiers.rules.rule import MOST_FACTOR, Profile, Scored, Term
 
 Figure = Callable[[Speed], float]
 
+FASTER = "faster"
+"""The term that says whether a task without a threshold is passed."""
 STREAM_RATIO = 1.5
 """Above this ratio of time to full synchronisation and event time, work was hidden on another stream."""
 
@@ -81,6 +83,7 @@ def terms(rule: RewardRule) -> tuple[Term, ...]:
     return (
         Term("speed", rule.minimum, max(rule.minimum, rule.cap), f"the reward by {rule.formula}"),
         Term("correct", 0, 1, "1 if every output of every call was right", weight=0.0),
+        Term(FASTER, 0, 1, "1 if it is faster than the reference beyond doubt, all timed shapes together", weight=0.0),
         Term("speedup", rule.floor, rule.cap, "weighted geometric mean of median speed-ups", weight=0.0),
         Term("speedup_low", rule.floor, rule.cap, "the same of lower ends of the intervals", weight=0.0),
         Term("cuda_l2_eq2", -1, rule.cap, "mean of ratios less 1, biased upward by noise", weight=0.0),
@@ -106,6 +109,7 @@ def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
     implausible = [times for times in finding.shapes if not times.is_plausible]
     figures = {
         "correct": 1.0,
+        FASTER: float(not implausible and _pays_certain(rule, finding) > 1.0),
         "speedup": geometric([(bounded(rule, times, _median(times)), times.weight) for times in finding.shapes]),
         "speedup_low": geometric([(bounded(rule, times, _low(times)), times.weight) for times in finding.shapes]),
         "cuda_l2_eq2": _mean(finding, rule, lambda speed: speed.cuda_l2_eq2) - 1.0,
@@ -138,9 +142,13 @@ def _value(rule: RewardRule, finding: Measured, length: int) -> float:
         case Formula.ROBUST:
             return geometric([(bounded(rule, times, _median(times)), times.weight) for times in finding.shapes])
         case Formula.HARDENED:
-            return geometric([(bounded(rule, times, _certain(times)), times.weight) for times in finding.shapes])
+            return _pays_certain(rule, finding)
         case _:
             assert_never(rule.formula)
+
+
+def _pays_certain(rule: RewardRule, finding: Measured) -> float:
+    return geometric([(bounded(rule, times, _certain(times)), times.weight) for times in finding.shapes])
 
 
 def eq3(

@@ -90,7 +90,7 @@ class ChainTask(PlanFields):
     def answer_task(self) -> TaskBase:
         """The typed task of the answer, under this task's limits if it has any."""
         if "limits" in self.model_fields_set and self._answer.runs_something():
-            return self._answer.model_copy(update={"limits": self.limits.over(self._answer.limits)})
+            return self._answer.model_copy(update={"limits": self._answer.limits_beneath(self.limits)})
         return self._answer
 
     def answer_task_for(self, completion: str) -> TaskBase:

@@ -97,11 +97,33 @@ def test_a_faster_kernel_is_paid_by_its_speed() -> None:
 
     verdict = judged.judge(TASK, ANSWER, FakeSlot())
 
-    assert (verdict.outcome, verdict.reward) == (Outcome.FAILED, 1.75)  # full marks are the cap
+    assert (verdict.outcome, verdict.reward) == (Outcome.FAILED, 1.75)  # it was not said to be faster
     assert "1.9" in verdict.message
     assert verdict.versions == {"gcc": "12"}
     ((pair, known),) = measurer.asked
     assert (pair.length, known) == (len("void gemm(void){}"), None)
+
+
+@pytest.mark.parametrize(
+    ("faster", "speed", "fields", "outcome"),
+    [
+        (1.0, 1.75, {}, Outcome.PASSED),
+        (0.0, 1.75, {}, Outcome.FAILED),
+        (1.0, -0.5, {}, Outcome.FAILED),  # faster, and so long that eq. 3 takes all of it
+        (1.0, 1.75, {"pass_threshold": 2.0}, Outcome.FAILED),
+        (0.0, 1.0, {"speedup_cap": 1.0}, Outcome.PASSED),  # full marks: no more was asked for
+    ],
+)
+def test_a_right_kernel_that_is_faster_beyond_doubt_has_passed(
+    faster: float, speed: float, fields: dict[str, Any], outcome: Outcome
+) -> None:
+    """Where the task has no threshold of its own, and something was earned; full marks pass as everywhere."""
+    terms = {"speed": speed, "correct": 1.0, "faster": faster}
+    judged, _ = verifier(lambda: Trialled(Paid(Scored(terms), None), KNOWN))
+
+    verdict = judged.judge(TASK.model_copy(update=fields), ANSWER, FakeSlot())
+
+    assert (verdict.outcome, verdict.reward) == (outcome, speed)
 
 
 def test_a_threshold_says_what_passes() -> None:
