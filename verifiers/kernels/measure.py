@@ -18,6 +18,7 @@ from assay.verifiers.kernels.inspection import inspect
 from assay.verifiers.kernels.problems import Problem
 from assay.verifiers.kernels.rounds import late_work
 from assay.verifiers.kernels.session import Refusal, Session, Solved, Trial
+from assay.verifiers.kernels.time_shares import TimeShares
 from assay.verifiers.kernels.timing import time_shapes
 
 
@@ -27,7 +28,8 @@ def measure(trial: Trial, device: Device) -> Finding:
     Raises Inconclusive if the device is too busy, TaskFault if the reference is wrong or fails, InfraFault.
     """
     with ExitStack() as stack:
-        session = Session(trial, device, device.now_s(), stack)
+        shares = TimeShares(trial.task.limits.attempt_wall_s, device.now_s())
+        session = Session(trial, device, shares, stack)
         try:
             check_reference(session)
             _check_candidate(session)

@@ -30,7 +30,7 @@ class Formula(StrEnum):
     """Weighted geometric mean of exp(median log ratio)."""
     HARDENED = "hardened"
     """The same of what is certain: the lower end of the interval where the candidate is significantly faster, 1 where
-    nothing is significant, and never more than against the reference's quiet time, where that is known."""
+    nothing is significant."""
 
 
 PROFILES = (
@@ -181,9 +181,14 @@ def geometric(weighted: Sequence[tuple[float, float]]) -> float:
 
 
 def bounded(rule: RewardRule, times: ShapeTimes, speedup: float) -> float:
-    """Return a shape's speed-up within floor and cap; the floor, for one whose times are not plausible."""
+    """Return a shape's speed-up within floor and cap; the floor, for one whose times are not plausible.
+
+    Where the reference was slower beside the candidate, none is larger than against what the reference takes alone.
+    """
     if not times.is_plausible or not math.isfinite(speedup):
         return rule.floor
+    if times.speed is not None and times.alone_s is not None:
+        speedup = min(speedup, times.alone_s / times.speed.candidate_s)
     return min(rule.cap, max(rule.floor, speedup))
 
 
@@ -199,14 +204,8 @@ def _certain(times: ShapeTimes) -> float:
     """Return the speed-up that is beyond doubt: 1 where nothing is significant."""
     speed = times.speed
     if speed is None or not speed.is_significant:
-        found = 1.0
-    elif speed.speedup > 1:
-        found = max(1.0, min(speed.low, speed.safe_low))
-    else:
-        found = speed.speedup
-    if speed is not None and times.baseline_s is not None:
-        found = min(found, times.baseline_s / speed.candidate_s)
-    return found
+        return 1.0
+    return max(1.0, min(speed.low, speed.safe_low)) if speed.speedup > 1 else speed.speedup
 
 
 def _median(times: ShapeTimes) -> float:

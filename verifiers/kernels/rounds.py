@@ -42,6 +42,14 @@ class RoundLog:
             self.replies[slot].append(reply)
         self.diffs.append(diff)
 
+    def extend(self, block: "RoundLog") -> None:
+        """Take in all rounds of another log."""
+        self.orders += block.orders
+        self.generations += block.generations
+        self.diffs += block.diffs
+        for slot, replies in block.replies.items():
+            self.replies[slot] += replies
+
     def times(self, clock: Clock) -> Times:
         """Return the rounds by one clock, seconds."""
         columns = {slot: clocked(self.replies[slot], clock) for slot in Slot}
