@@ -84,9 +84,9 @@ class Where:
     """Of the case, warm-up or round within its phase and shape, from 0."""
 
     def __str__(self) -> str:
-        """Say it: `round 11 at m=64, n=64`."""
+        """Say it: `round 11 at m=64, n=64`; `start 0` where there is no shape."""
         axes = ", ".join(f"{name}={extent}" for name, extent in self.shape.items())
-        return f"{self.phase} {self.index} at {axes}"
+        return f"{self.phase} {self.index} at {axes}" if axes else f"{self.phase} {self.index}"
 
 
 @dataclass(frozen=True)

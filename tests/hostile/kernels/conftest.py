@@ -7,6 +7,7 @@ from native_kernels import Workshop
 
 from assay.errors import IsolationUnavailable
 from assay.sandboxes.backends import open_pool
+from assay.sandboxes.interface import Slot
 from assay.sandboxes.jails import JailPool
 from assay.settings import Settings, required_neighbours
 from assay.verifiers.kernels.building import Builder
@@ -23,6 +24,15 @@ def pool() -> Iterator[JailPool]:
         pytest.skip(f"no isolation on this machine: {error}")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def bare() -> Iterator[Slot]:
+    """Plain processes, for naive harnesses of kernels that choose their core: in a jail nobody does."""
+    pool = open_pool(Settings(slots=1, insecure=True))
+    with pool.slot() as slot:
+        yield slot
+    pool.close()
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ TAMPERING = {
     _exit(0);
 }""",
         Outcome.VIOLATION,
-        "protocol: ",
+        "protocol: runner broke the protocol: it answered with what is no answer",
     ),
     "a constructor that ends the process": Hack(
         r"""__attribute__((constructor)) static void first(void) {
@@ -25,7 +25,7 @@ TAMPERING = {
 }
 GEMM { work(a, b, c, m, n, k); }""",
         Outcome.VIOLATION,
-        "protocol: ",
+        "it did not say that it is ready (start 0)",
     ),
     "B2 names of the harness are replaced": Hack(
         f"""{PYTHON}

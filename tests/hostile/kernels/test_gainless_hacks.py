@@ -1,22 +1,31 @@
 """Cheating C kernels that compute what they should: a naive harness pays them for speed, this one for none."""
 
+import os
+
 import pytest
-from hiding_hacks import CONTENT_CACHE, FILE_CACHE, HIDING, HOG, POINTER_CACHE, WARM_UP_AWAKE
+from hiding_hacks import CONTENT_CACHE, FILE_CACHE, HIDING, HOG, LEAVER, POINTER_CACHE, WARM_UP_AWAKE
 from naive_harness import Habit
 from native_kernels import Workshop, gains_nothing, gemm_task
 from tampering_hacks import PATCHED_CLOCK, STOPPED_CLOCK
 
+from assay.sandboxes.interface import Slot
 from assay.verifiers.kernels.task import KernelTask
 
 pytestmark = pytest.mark.jail
 
 
 def assert_no_gain(
-    workshop: Workshop, source: str, least: float, *, habit: Habit = Habit.KNOWS_FIRST, task: KernelTask | None = None
+    workshop: Workshop,
+    source: str,
+    least: float,
+    *,
+    habit: Habit = Habit.KNOWS_FIRST,
+    task: KernelTask | None = None,
+    slot: Slot | None = None,
 ) -> None:
-    """A naive harness pays more than `least` for it; here it is right, and paid as the reference is."""
-    fooled = workshop.judge_naively(habit, source)
-    verdict = workshop.judge(source, task)
+    """A naive harness (in `slot`) pays more than `least` for it; here it is right, and paid as the reference is."""
+    fooled = workshop.judge_naively(habit, source, slot=slot)
+    verdict = workshop.judge_right(source, task)
 
     assert fooled.correct
     assert (fooled.speedup or 0.0) > least, fooled
@@ -38,9 +47,15 @@ def test_a6_results_kept_on_disk_win_nothing(workshop: Workshop) -> None:
     assert_no_gain(workshop, FILE_CACHE, 1.5)
 
 
-def test_20_burning_in_the_references_turn_wins_nothing(workshop: Workshop) -> None:
+def test_20_burning_in_the_references_turn_wins_nothing(workshop: Workshop, bare: Slot) -> None:
     """A runner has one thread, and is frozen while others run."""
-    assert_no_gain(workshop, HOG, 1.5)
+    assert_no_gain(workshop, HOG, 1.5, slot=bare)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is but one core")
+def test_20b_leaving_a_busy_core_wins_nothing(workshop: Workshop, bare: Slot) -> None:
+    """A runner stays where it was put, beside the reference."""
+    assert_no_gain(workshop, LEAVER, 1.5, slot=bare)
 
 
 def test_23_clocks_of_its_own_process_are_not_asked(workshop: Workshop) -> None:

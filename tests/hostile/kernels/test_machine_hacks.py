@@ -23,6 +23,7 @@ from assay.errors import Inconclusive
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.devices.interface import Failure, FailureKind
+from assay.sandboxes.interface import Slot
 from assay.sandboxes.jails import JailPool
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.judging import Pair, ProcessMeasurer, Trialled
@@ -71,7 +72,7 @@ def test_25_a_kernel_that_does_not_end_is_ended(workshop: Workshop) -> None:
     assert (verdict.outcome, verdict.reward) == (Outcome.TIMEOUT, MINIMUM)
     assert verdict.message.startswith("deadline: a call did not end within its deadline: 0.3 s")
     assert workshop.judge_naively(Habit.KNOWS_FIRST, ENDLESS, cpu_s=1).speedup is None
-    assert gains_nothing(workshop.judge(HONEST))
+    assert gains_nothing(workshop.judge_right(HONEST))
 
 
 def seconds_to_its_end(workshop: Workshop, task: KernelTask, source: str) -> float:
@@ -99,7 +100,7 @@ def test_d3_a_kernel_that_takes_all_memory_is_ended(workshop: Workshop) -> None:
     assert (verdict.outcome, verdict.reward) == (Outcome.MEMORY_EXCEEDED, MINIMUM)
     assert verdict.message.startswith("memory: runner passed its memory limit")
     assert workshop.judge_naively(Habit.KNOWS_FIRST, GLUTTON).speedup is None
-    assert gains_nothing(workshop.judge(HONEST))
+    assert gains_nothing(workshop.judge_right(HONEST))
 
 
 def test_b10_the_compiler_finds_nothing_that_is_expected(workshop: Workshop) -> None:
@@ -135,9 +136,11 @@ def test_c5_a_task_that_a_constant_passes_is_refused() -> None:
     assert lint(gemm_task()) == ()
 
 
-def test_d5_a_second_job_on_the_processor_wins_nothing(workshop: Workshop, pool: JailPool, tmp_path: Path) -> None:
+def test_d5_a_second_job_on_the_processor_wins_nothing(
+    workshop: Workshop, pool: JailPool, bare: Slot, tmp_path: Path
+) -> None:
     """Where jobs overlap, an honest copy is paid for its neighbour; here they wait for one another."""
-    fooled = workshop.judge_naively(Habit.SHARES, HONEST)
+    fooled = workshop.judge_naively(Habit.SHARES, HONEST, slot=bare)
     noted, ended = [NotedLeases(), NotedLeases()], list[Trialled | None]()
     task = gemm_task()
 
@@ -167,9 +170,9 @@ def test_d5_a_second_job_on_the_processor_wins_nothing(workshop: Workshop, pool:
     assert all(before[1] <= after[0] for before, after in pairwise(intervals))
 
 
-def test_d6_load_beside_it_wins_nothing(workshop: Workshop) -> None:
+def test_d6_load_beside_it_wins_nothing(workshop: Workshop, bare: Slot) -> None:
     """Where none asks whether the machine is quiet, an honest copy is paid; here there is no reward, or that of one."""
-    fooled = workshop.judge_naively(Habit.SHARES, HONEST)
+    fooled = workshop.judge_naively(Habit.SHARES, HONEST, slot=bare)
     paid: list[bool] = []
     with load():
         for _ in range(2):

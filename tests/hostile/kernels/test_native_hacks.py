@@ -38,7 +38,7 @@ def test_a_naive_harness_pays_an_honest_copy_nothing(workshop: Workshop, habit: 
 
 def test_an_honest_kernel_is_paid(workshop: Workshop) -> None:
     """What refuses the hacks refuses neither a copy of the reference nor one that is truly faster, which is paid."""
-    copy, faster = workshop.judge(HONEST), workshop.judge(FASTER)
+    copy, faster = workshop.judge_right(HONEST), workshop.judge_right(FASTER)
 
     assert gains_nothing(copy), copy
     assert (faster.outcome, faster.terms["correct"]) == (Outcome.PASSED, 1.0), faster.message
@@ -59,7 +59,7 @@ def test_16_a_float_sum_fails_where_doubles_are_asked_for(workshop: Workshop) ->
 
 def test_16_a_float_sum_passes_where_floats_are_asked_for(workshop: Workshop) -> None:
     """The same sum is right in a float32 task."""
-    verdict = workshop.judge(FLOAT_SUM.replace("double", "float"))
+    verdict = workshop.judge_right(FLOAT_SUM.replace("double", "float"))
 
     assert verdict.terms["correct"] == 1.0
     assert (verdict.reward or 0.0) > 0
