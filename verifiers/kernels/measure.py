@@ -56,10 +56,12 @@ def check_reference(session: Session) -> None:
     party = session.open(session.trial.reference, is_candidate=False)
     for where, index, profile in _cases(session):
         problem = session.problem(where, index, profile)
-        answered = session.ask_reference(party, problem, where, "reference")
+        answered = session.ask_reference(party, problem, where, "reference", is_whole=True)
         found = inspect(problem, answered.frame, answered.after, is_reference=True)
         if found.reason is not None:
             raise TaskFault(f"the reference is wrong on {profile} values: {found.message} ({where})")
+        if written := party.strays():
+            raise TaskFault(f"the reference writes {written} bytes outside of its buffers ({where})")
         session.reference_diffs[index, profile] = found.max_abs_diff
         session.check_time()
     party.close()

@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.errors import Inconclusive, TaskFault
 from assay.sandboxes.devices.interface import Device, Failure, Reply
+from assay.verifiers.kernels.buffers import FRAME_ALIGN
 from assay.verifiers.kernels.findings import Phase, Reason, Refused, Where
 from assay.verifiers.kernels.generators import ValueProfile, random_stream
 from assay.verifiers.kernels.inspection import Inspected, inspect, may_be_spot_checked, spot_check
@@ -86,7 +87,7 @@ class Session:
     def open(self, kernel: Kernel, *, is_candidate: bool) -> Party:
         """Start a runner, which ends with the session at the latest. A reference that does not start is a fault."""
         began_s = self.device.now_s()
-        party = start(self.device, kernel, self.task)
+        party = start(self.device, kernel, self.task, self.stream("ground").bytes(FRAME_ALIGN))
         took_s = self.device.now_s() - began_s
         if is_candidate:
             self.shares.charge_candidate(START, took_s)
@@ -119,10 +120,12 @@ class Session:
             finally:
                 candidate.close()
 
-    def ask_reference(self, party: Party, problem: Problem, where: Where, label: str) -> Answered:
+    def ask_reference(
+        self, party: Party, problem: Problem, where: Where, label: str, *, is_whole: bool = False
+    ) -> Answered:
         """Have the reference solve a problem. Raises TaskFault if it fails."""
         began_s = self.device.now_s()
-        answered = party.exchange(problem, self._frame_stream(where, label))
+        answered = party.exchange(problem, self._frame_stream(where, label), is_whole=is_whole)
         self.shares.charge_reference(self._index(problem), self.device.now_s() - began_s)
         if isinstance(answered, Failure):
             raise TaskFault(f"the reference failed: {say(answered)} ({where})")
@@ -131,12 +134,14 @@ class Session:
     def ask_candidate(self, party: Party, problem: Problem, where: Where, label: str, *, is_full: bool) -> Solved:
         """Have the candidate solve a problem and check what it left. Raises Refusal."""
         began_s = self.device.now_s()
-        answered = party.exchange(problem, self._frame_stream(where, label))
+        answered = party.exchange(problem, self._frame_stream(where, label), is_whole=is_full)
         self.shares.charge_candidate(self._index(problem), self.device.now_s() - began_s)
         if isinstance(answered, Failure):
             raise Refusal(Refused(REASONS[answered.kind], say(answered), where))
         self.checked += 1
         found = self._inspect(problem, answered, where, label, is_full=is_full)
+        if is_full and found.reason is not Reason.CANARY and (written := party.strays()):
+            found = Inspected(Reason.CANARY, f"canary beyond all buffers overwritten: {written} bytes changed")
         if found.reason is not None:
             raise Refusal(Refused(found.reason, found.message, where))
         self.max_abs_diff = max(self.max_abs_diff, found.max_abs_diff)

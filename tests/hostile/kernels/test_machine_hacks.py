@@ -25,6 +25,7 @@ from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.devices.interface import Failure, FailureKind
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.jails import JailPool
+from assay.verifiers.kernels.buffers import FRAME_ALIGN
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.judging import Pair, ProcessMeasurer, Trialled
 from assay.verifiers.kernels.lint import lint
@@ -79,7 +80,7 @@ def seconds_to_its_end(workshop: Workshop, task: KernelTask, source: str) -> flo
     """How long one call of a kernel takes that does not end, until nothing is left of its process."""
     device = CpuDevice(workshop.slot)
     try:
-        party = start(device, workshop.build(source, task), task)
+        party = start(device, workshop.build(source, task), task, bytes(FRAME_ALIGN))
         assert isinstance(party, Party), party
         problem = make_problem(task, SECRET, ("t",), task.shapes[0].axes, ValueProfile.NORMAL)
         started_s = time.monotonic()

@@ -41,6 +41,18 @@ WRONG = {
         "canary before 'c'",
         naive_speedup=None,
     ),
+    "14 a word is written far from all buffers": Hack(
+        """#include <sys/mman.h>
+GEMM {
+    work(a, b, c, m, n, k);
+    char *page = (char*)((uintptr_t)c & ~4095ul);
+    while (msync(page - 4096, 1, MS_ASYNC) == 0) page -= 4096;
+    if ((char*)c - page > 200000) *(int64_t*)page = 0;
+}""",
+        Outcome.VIOLATION,
+        "canary beyond all buffers",
+        naive_speedup=None,
+    ),
     "15 NaN everywhere": Hack(
         "GEMM { for (int64_t i = 0; i < m * n; i++) c[i] = NAN; }",
         Outcome.FAILED,

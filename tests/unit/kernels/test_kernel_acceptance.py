@@ -1,5 +1,6 @@
 """Acceptance tests of the kernel lane that a fake clock can show, by their numbers in the specification."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -234,6 +235,31 @@ def test_14_writing_beside_the_output_is_rejected(index: int, place: str) -> Non
         call.segment[address : address + 4] = b"\0\1\2\3"
 
     assert f"canary {place} 'c'" in refused(run(script(beside)), Reason.CANARY)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_14_bytes_far_from_all_buffers_are_found(late: bool) -> None:
+    """Wherever in the segment: at once where a call is checked in full, and else at the end of the runner's time."""
+    calls = itertools.count()
+
+    def far(call: Invocation) -> None:
+        multiply(call)
+        if next(calls) == (40 if late else 0):
+            is_low = min(call.addresses) > len(call.segment) // 2
+            call.segment[0 if is_low else -1] ^= 1
+
+    assert "canary beyond all buffers overwritten: 1 bytes" in refused(run(script(far)), Reason.CANARY)
+
+
+def test_14_a_reference_that_writes_far_from_its_buffers_is_the_tasks_fault() -> None:
+    """No candidate is blamed for it."""
+
+    def far(call: Invocation) -> None:
+        multiply(call)
+        call.segment[0 if min(call.addresses) > len(call.segment) // 2 else -1] ^= 1
+
+    with pytest.raises(TaskFault, match="reference writes 1 bytes outside"):
+        run(script(), on=device(script(), script(far)))
 
 
 @pytest.mark.parametrize(("spoil", "count"), [((slice(None), np.nan), 48), ((7, np.inf), 1)])
