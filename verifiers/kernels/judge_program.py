@@ -105,7 +105,7 @@ def _answer(task: KernelTask, question: Mapping[str, Any], probes_first: bool) -
                 answer = [INFRA_FAULT, f"{fault}; before, it said: {answer[:2]}"] if fault else answer
             return [fault if probes_first or is_suspect else None, answer]
     except Inconclusive as busy:
-        return [None, [INCONCLUSIVE, str(busy)]]
+        return [None, [INCONCLUSIVE, str(busy), list(busy.flags)]]
     except InfraFault as fault:
         return [None, [INFRA_FAULT, f"{type(fault).__name__}: {fault}"]]
 
@@ -115,7 +115,7 @@ def _judged(task: KernelTask, question: Mapping[str, Any], device: Device) -> tu
     try:
         finding = measure(_trial(task, question), device)
     except Inconclusive as busy:
-        return [INCONCLUSIVE, str(busy)], False
+        return [INCONCLUSIVE, str(busy), list(busy.flags)], False
     except TaskFault as fault:
         return [TASK_FAULT, str(fault)], True
     except InfraFault as fault:

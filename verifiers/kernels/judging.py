@@ -186,8 +186,8 @@ def _read(answer: Any) -> Trialled:
             return Trialled(Paid(scored, None if outcome is None else Outcome(outcome)), known)
         case [_, [judge_program.TASK_FAULT, str(message)]]:
             raise TaskFault(message)
-        case [_, [judge_program.INCONCLUSIVE, str(message)]]:
-            raise Inconclusive(message)
+        case [_, [judge_program.INCONCLUSIVE, str(message), list(flags)]]:
+            raise Inconclusive(message, flags=tuple(flags))
         case [_, [_, str(message)]]:
             raise InfraFault(message)
         case _:

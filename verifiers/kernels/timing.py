@@ -12,12 +12,11 @@ import numpy as np
 
 from assay.errors import Inconclusive
 from assay.sandboxes.devices.interface import Clock, Reply
-from assay.verifiers.kernels.abi import place
-from assay.verifiers.kernels.expressions import value_of
 from assay.verifiers.kernels.findings import Phase, Reason, Refused, ShapeTimes, Where
 from assay.verifiers.kernels.generators import ValueProfile
+from assay.verifiers.kernels.measured_speeds import flag
 from assay.verifiers.kernels.parties import Party
-from assay.verifiers.kernels.problems import least_bytes
+from assay.verifiers.kernels.problems import least_s
 from assay.verifiers.kernels.quiet import Patience, Quiet, pass_gate, time_alone
 from assay.verifiers.kernels.rounds import RoundLog, late_margin_s, late_work, two_clock_excess
 from assay.verifiers.kernels.schedule import (
@@ -84,11 +83,15 @@ class _ShapeTimer:
         """The last look at which the twins agreed well enough to tell anything."""
 
     def time(self) -> ShapeTimes:
-        """Return its times. Raises Refusal and Inconclusive."""
-        plan = self._run_generation(None)
-        while not self._ends(plan):
-            self._run_generation(plan)
-        return self._conclude(is_whole=self._generation >= plan.looks[-1])
+        """Return its times. Raises Refusal, and Inconclusive with what was measured so far."""
+        try:
+            plan = self._run_generation(None)
+            while not self._ends(plan):
+                self._run_generation(plan)
+            return self._conclude(is_whole=self._generation >= plan.looks[-1])
+        except Inconclusive as error:
+            speedup = self._log.speedup_so_far(self._quiet.clock)
+            raise Inconclusive(str(error), flags=() if speedup is None else (flag(speedup),)) from error
 
     def _ends(self, plan: Stages) -> bool:
         """Look, if it is time to; say whether the rounds end here: never early where the device is not quiet."""
@@ -226,17 +229,6 @@ class _ShapeTimer:
             return False
         return self._session.is_fair_time_up(self._part) or self._session.is_excess_used(self._part)
 
-    @property
-    def _floor_s(self) -> float:
-        """What physics allows: bytes over peak bandwidth (from cold caches), operations over peak arithmetic."""
-        facts, task, axes = self._session.device.facts, self._session.task, self._quiet.shape.axes
-        floors = [0.0]
-        if facts.bytes_per_s and self._timing.cache == "cold":
-            floors.append(least_bytes(place(task.abi, axes)) / facts.bytes_per_s)
-        if facts.flops_per_s:
-            floors.append(value_of(task.work.flops, axes) / facts.flops_per_s)
-        return task.work.slack * max(floors)
-
     def _conclude(self, *, is_whole: bool) -> ShapeTimes:
         """Refuse a candidate that worked where its clock does not look, or left too little time to tell anything.
 
@@ -276,13 +268,14 @@ class _ShapeTimer:
 
     def _found(self, look: _Look, alone_s: float | None) -> ShapeTimes:
         quiet, speed = self._quiet, look.speed
+        floor_s = least_s(self._session.task, quiet.shape.axes, self._session.device.facts)
         return ShapeTimes(
             shape=quiet.shape.axes,
             weight=quiet.shape.weight,
             clock=look.clock,
             speed=speed,
-            floor_s=self._floor_s,
-            is_plausible=speed is not None and speed.candidate_s >= self._floor_s,
+            floor_s=floor_s,
+            is_plausible=speed is not None and speed.candidate_s >= floor_s,
             alone_s=alone_s,
             mean_diff=float(np.mean(self._log.diffs)),
             warm_up_s=self._warm_up_s,
