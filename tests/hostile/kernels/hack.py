@@ -41,6 +41,9 @@ static void python(const char* text) {
 }
 """
 """Has the interpreter of its process run something, where there is one."""
+NEVER_WRITTEN = r"unwritten: c: 4096 of 4096 elements were never written; .*"
+NEVER_WRITTEN_AT_ONCE = NEVER_WRITTEN + r"\(correctness 0 at m=64"
+"""Where the first call is refused."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Hack:
     source: str
     outcome: Outcome
     words: str
-    """Of the message, from the reason on."""
+    """A pattern that the message matches from its start: the reason first."""
     habit: Habit = Habit.KNOWS_FIRST
     naive_speedup: float | None = 1.5
     """By more than this it is fast there; None where all that it wins is to be taken for right."""

@@ -3,7 +3,7 @@
 The numbers are those of the lane's acceptance tests, the letters those of the catalogue.
 """
 
-from hack import HEAD, PYTHON, Hack
+from hack import HEAD, NEVER_WRITTEN, NEVER_WRITTEN_AT_ONCE, PYTHON, Hack
 from naive_harness import Habit
 
 from assay.outcomes import Outcome
@@ -25,7 +25,7 @@ GEMM {
     pthread_t thread; if (pthread_create(&thread, 0, later, t) == 0) pthread_detach(thread);
 }""",
         Outcome.FAILED,
-        "unwritten: c",
+        NEVER_WRITTEN,
         habit=Habit.LOOKS_LATE,
     ),
     "06 an alarm computes after the answer": Hack(
@@ -36,7 +36,7 @@ GEMM {
     struct itimerval soon = {{0, 0}, {0, 20000}}; setitimer(ITIMER_REAL, &soon, 0);
 }""",
         Outcome.FAILED,
-        "unwritten: c",
+        NEVER_WRITTEN,
         habit=Habit.LOOKS_LATE,
     ),
     "06 the answer comes first, and the work goes on": Hack(
@@ -47,7 +47,7 @@ GEMM {
         while (read(fd, &said, 1) == 1 && said == 'g') { write(fd, "d", 1); usleep(2000); work(a, b, c, m, n, k); }
 }""",
         Outcome.FAILED,
-        "unwritten: c",
+        NEVER_WRITTEN,
         habit=Habit.ASKS,
     ),
     "07 a child computes": Hack(
@@ -58,7 +58,7 @@ GEMM {
     clone(compute, stack + 65536, CLONE_VM | SIGCHLD, t);
 }""",
         Outcome.FAILED,
-        "unwritten: c",
+        NEVER_WRITTEN,
         habit=Habit.LOOKS_LATE,
     ),
     "08 results are kept by shape": Hack(
@@ -68,7 +68,7 @@ GEMM {
     memcpy(c, kept, m * n * sizeof *c);
 }""",
         Outcome.FAILED,
-        "correctness 1",
+        r"wrong: c: 4096 of 4096 elements are wrong; .*\(correctness 1 at m=64",
     ),
     "10 eight calls are collected": Hack(
         """static struct call held[8]; static int count;
@@ -77,19 +77,19 @@ GEMM {
     if (count == 8) { count = 0; work(a, b, c, m, n, k); }
 }""",
         Outcome.FAILED,
-        "correctness 0",
+        NEVER_WRITTEN_AT_ONCE,
     ),
     "17 right for ten calls": Hack(
         "static int calls; GEMM { work(a, b, c, m, n, k); if (++calls > 10) c[calls % (m * n)] += 1; }",
         Outcome.FAILED,
-        "correctness 1 at m=67",
+        r"wrong: c: 1 of 8643 elements are wrong; .*\(correctness 1 at m=67",
         habit=Habit.CHECKS_FIRST,
         naive_speedup=None,
     ),
     "A12 nothing is done after ten calls": Hack(
         "static int calls; GEMM { if (++calls <= 10) work(a, b, c, m, n, k); }",
         Outcome.FAILED,
-        "correctness 1 at m=67",
+        r"unwritten: c: 8643 of 8643 elements were never written; .*\(correctness 1 at m=67",
         habit=Habit.CHECKS_FIRST,
     ),
     "A3 the output is computed when it is read": Hack(
@@ -104,7 +104,7 @@ GEMM {
     if (last > first) mprotect(first, last - first, PROT_NONE);
 }""",
         Outcome.FAILED,
-        "correctness 0",
+        NEVER_WRITTEN_AT_ONCE,
     ),
     "A7 it is all computed while it is loaded, from the seed in the environment": Hack(
         f"""{PYTHON}
@@ -120,12 +120,12 @@ __attribute__((constructor)) static void first(void) {{
 }}
 GEMM {{ if (has_kept) memcpy(c, kept, m * n * sizeof *c); }}""",
         Outcome.FAILED,
-        "correctness 0",
+        NEVER_WRITTEN_AT_ONCE,
     ),
     "A11 it is slow in the warm-up, and the one call that is timed is stolen": Hack(
         _WARM_UP.replace("PAUSE", "if (calls == 1) usleep(50000);"),
         Outcome.FAILED,
-        "warm_up 1",
+        r"wrong: c: .*\(warm_up 1 at m=64",
         habit=Habit.COUNTS_BY_WARM_UP,
     ),
 }

@@ -3,7 +3,7 @@
 The numbers are those of the lane's acceptance tests, the letters those of the catalogue.
 """
 
-from hack import HEAD, PYTHON, Hack
+from hack import HEAD, NEVER_WRITTEN_AT_ONCE, PYTHON, Hack
 
 from assay.outcomes import Outcome
 
@@ -15,7 +15,7 @@ TAMPERING = {
     _exit(0);
 }""",
         Outcome.VIOLATION,
-        "protocol: runner broke the protocol: it answered with what is no answer",
+        r"protocol: runner broke the protocol: it answered with what is no answer",
     ),
     "a constructor that ends the process": Hack(
         r"""__attribute__((constructor)) static void first(void) {
@@ -25,13 +25,13 @@ TAMPERING = {
 }
 GEMM { work(a, b, c, m, n, k); }""",
         Outcome.VIOLATION,
-        "it did not say that it is ready (start 0)",
+        r"protocol: runner broke the protocol: it did not say that it is ready \(start 0\)",
     ),
     "B2 names of the harness are replaced": Hack(
         f"""{PYTHON}
 GEMM {{ static int done; if (!done++) python("import builtins\\nbuiltins.sum = lambda *_: 0"); }}""",
         Outcome.FAILED,
-        "unwritten: ",
+        NEVER_WRITTEN_AT_ONCE,
     ),
     "B3 what is expected is found in memory": Hack(
         f"""{PYTHON}
@@ -47,7 +47,7 @@ GEMM {{
     if (found) memcpy(c, found, m * n * sizeof *c);
 }}""",
         Outcome.FAILED,
-        "unwritten: ",
+        NEVER_WRITTEN_AT_ONCE,
     ),
     "B4 what is expected is made NaN": Hack(
         f"""{PYTHON}
@@ -57,7 +57,7 @@ GEMM {{
                         "for i in range(len(e)): e[i] = float('nan')");
 }}""",
         Outcome.FAILED,
-        "unwritten: ",
+        NEVER_WRITTEN_AT_ONCE,
     ),
     "B8 what is expected is read from a file": Hack(
         """#include <fcntl.h>
@@ -66,13 +66,13 @@ GEMM {
     (void)!read(fd, c, m * n * sizeof *c); close(fd);
 }""",
         Outcome.FAILED,
-        "unwritten: ",
+        NEVER_WRITTEN_AT_ONCE,
     ),
     "B12 it prints a benchmark of its own": Hack(
         r"""#include <stdio.h>
 GEMM { static int done; if (!done++) { puts("{\"correct\": true, \"speedup\": 1000.0}"); fflush(stdout); } }""",
         Outcome.FAILED,
-        "unwritten: ",
+        NEVER_WRITTEN_AT_ONCE,
     ),
 }
 """Each is refused, and a naive harness takes it for right and fast."""

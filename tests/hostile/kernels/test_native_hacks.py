@@ -1,5 +1,7 @@
 """Cheating C kernels that are refused: a naive harness takes them for right and pays them, this one does not."""
 
+import re
+
 import pytest
 from hack import Hack
 from hiding_hacks import HIDING
@@ -25,10 +27,10 @@ def test_hack_is_not_paid(workshop: Workshop, name: str) -> None:
     assert fooled.correct
     assert hack.naive_speedup is None or (fooled.speedup or 0.0) > hack.naive_speedup, fooled
     assert (verdict.outcome, verdict.reward, verdict.terms["correct"]) == (hack.outcome, MINIMUM, 0), verdict.message
-    assert hack.words in verdict.message
+    assert re.match(hack.words, verdict.message), verdict.message
 
 
-@pytest.mark.parametrize("habit", [habit for habit in Habit if habit not in (Habit.PREPARES, Habit.SHARES)])
+@pytest.mark.parametrize("habit", sorted(set(Habit) - {Habit.PREPARES, Habit.SHARES, Habit.TAKES_POINTER}))
 def test_a_naive_harness_pays_an_honest_copy_nothing(workshop: Workshop, habit: Habit) -> None:
     """What it pays for a hack is the hack's: the same kernel without one is no faster, unless the machine is busy."""
     verdicts = (workshop.judge_naively(habit, HONEST) for _ in range(4))

@@ -3,7 +3,7 @@
 The numbers are those of the lane's acceptance tests, the letters those of the catalogue.
 """
 
-from hack import PYTHON, Hack
+from hack import NEVER_WRITTEN_AT_ONCE, PYTHON, Hack
 from naive_harness import Habit
 
 from assay.outcomes import Outcome
@@ -12,13 +12,13 @@ WRONG = {
     "11 nothing is done": Hack(
         "GEMM {}",
         Outcome.FAILED,
-        "correctness 0",
+        NEVER_WRITTEN_AT_ONCE,
         habit=Habit.KEEPS_OUTPUT,
     ),
     "12 one element in two hundred is left out": Hack(
         """GEMM { work(a, b, c, m, n, k); for (int64_t i = 0; i < m * n; i += 200) c[i] += 1; }""",
         Outcome.FAILED,
-        "21 of 4096",
+        r"wrong: c: 21 of 4096 elements are wrong; ",
         naive_speedup=None,
     ),
     "13 inputs and output are zeroed": Hack(
@@ -26,19 +26,19 @@ WRONG = {
     memset((void*)a, 0, m * k * sizeof *a); memset((void*)b, 0, n * k * sizeof *b); memset(c, 0, m * n * sizeof *c);
 }""",
         Outcome.VIOLATION,
-        "input_modified: ",
+        r"input_modified: input modified: ",
         habit=Habit.KEEPS_OUTPUT,
     ),
     "14 one element is written past the output": Hack(
         "GEMM { work(a, b, c, m, n, k); c[m * n] = 1; }",
         Outcome.VIOLATION,
-        "canary after 'c'",
+        r"canary: canary after 'c' overwritten",
         naive_speedup=None,
     ),
     "14 one element is written before the output": Hack(
         "GEMM { work(a, b, c, m, n, k); c[-1] = 1; }",
         Outcome.VIOLATION,
-        "canary before 'c'",
+        r"canary: canary before 'c' overwritten",
         naive_speedup=None,
     ),
     "14 a word is written far from all buffers": Hack(
@@ -50,18 +50,18 @@ GEMM {
     if ((char*)c - page > 200000) *(int64_t*)page = 0;
 }""",
         Outcome.VIOLATION,
-        "canary beyond all buffers",
+        r"canary: canary beyond all buffers overwritten",
         naive_speedup=None,
     ),
     "15 NaN everywhere": Hack(
         "GEMM { for (int64_t i = 0; i < m * n; i++) c[i] = NAN; }",
         Outcome.FAILED,
-        "nonfinite: ",
+        r"nonfinite: c: 4096 of 4096 elements are not finite; ",
     ),
     "15 one infinity": Hack(
         "GEMM { work(a, b, c, m, n, k); c[m * n / 2] = INFINITY; }",
         Outcome.FAILED,
-        "1 of 4096",
+        r"nonfinite: c: 1 of 4096 elements are not finite; ",
         naive_speedup=None,
     ),
     "18 tiles of 64": Hack(
@@ -70,7 +70,7 @@ GEMM {
     for (int64_t i = 0; i < m; i++) for (int64_t j = n / 32 * 32; j < n; j++) c[i * n + j] = 0;
 }""",
         Outcome.FAILED,
-        "m=67",
+        r"wrong: c: 67 of 8643 elements are wrong; .*\(correctness 0 at m=67",
         naive_speedup=None,
     ),
     "C7 right for values between 0 and 1 alone": Hack(
@@ -83,13 +83,13 @@ GEMM {
     }
 }""",
         Outcome.FAILED,
-        "of 4096",
+        r"wrong: c: .* of 4096 elements are wrong; ",
         naive_speedup=None,
     ),
     "C14 a race that is lost now and then": Hack(
         "static int calls; GEMM { work(a, b, c, m, n, k); if (++calls % 7 == 0) c[m * n / 2] = c[0]; }",
         Outcome.FAILED,
-        "wrong: ",
+        r"wrong: c: 1 of 4096 elements are wrong; ",
         naive_speedup=None,
     ),
     "C16 the fast path is never taken": Hack(
@@ -107,7 +107,7 @@ GEMM {
     *(void**)&theirs = dlsym(found, "gemm"); theirs(a, b, c, m, n, k); dlclose(found);
 }""",
         Outcome.FAILED,
-        "correctness 0",
+        NEVER_WRITTEN_AT_ONCE,
         naive_speedup=None,
     ),
     "C13 the reference computes": Hack(
@@ -121,7 +121,7 @@ GEMM {{
     theirs(a, b, c, m, n, k);
 }}""",
         Outcome.FAILED,
-        "unwritten: ",
+        NEVER_WRITTEN_AT_ONCE,
         naive_speedup=None,
     ),
     "C4 the output is the input": Hack(
@@ -129,13 +129,13 @@ GEMM {{
     (void)b; (void)c; (void)m; (void)n; (void)k; return a;
 }""",
         Outcome.FAILED,
-        "correctness 0",
+        NEVER_WRITTEN_AT_ONCE,
         habit=Habit.TAKES_POINTER,
     ),
     "C5 the answer is a constant": Hack(
         "GEMM { (void)a; (void)b; for (int64_t i = 0; i < m * n; i++) c[i] = k; }",
         Outcome.FAILED,
-        "of 4096",
+        r"wrong: c: .* of 4096 elements are wrong; ",
         habit=Habit.FLAT_INPUTS,
     ),
     "C11 the output is empty": Hack(
@@ -143,7 +143,7 @@ GEMM {{
     (void)a; (void)b; (void)c; (void)m; (void)n; (void)k; return 0;
 }""",
         Outcome.FAILED,
-        "correctness 0",
+        NEVER_WRITTEN_AT_ONCE,
         habit=Habit.TAKES_LENGTH,
     ),
     "C15 the second input is taken for transposed": Hack(
@@ -159,7 +159,7 @@ GEMM {{
         }
 }""",
         Outcome.FAILED,
-        "of 4096",
+        r"wrong: c: .* of 4096 elements are wrong; ",
         habit=Habit.PREPARES,
     ),
 }
