@@ -52,6 +52,8 @@ class Judged:
     refused: tuple[Outcome, str] | None
     trace: Trace
     outputs: tuple[bytes, ...] = ()
+    used_s: float = 0.0
+    """Seconds of the attempt's wall time that they have used."""
 
 
 def run_cases(
@@ -81,7 +83,7 @@ def run_cases(
         mark = mark_run(run, case, comparison)
         budget.spend(mark)
         marks.append(mark)
-    return Judged(tuple(marks), None, _trace(runs), tuple(run.stdout for run in runs))
+    return Judged(tuple(marks), None, _trace(runs), tuple(run.stdout for run in runs), budget.used_s)
 
 
 def mark_run(run: Run, case: Case, comparison: Comparison) -> Mark:
@@ -104,7 +106,7 @@ def run_case(slot: Slot, launch: Launch, budget: Budget) -> Run:
         said = _await_word(slot, child, sock)
         runs = said.startswith(STARTED)
         if runs and child.exit is None:
-            child.start_clock()  # the other was for compiling
+            child.start_clock(keeps_output=True)  # the other was for compiling, which prints nothing
         budget.start()
         over = _await_end(slot, child, budget)
         budget.pause(child.starved_s())

@@ -152,6 +152,41 @@ def test_a_limit_that_no_part_keeps_is_refused() -> None:
     assert caught.value.path == "task.limits.wall_s"
 
 
+_RULE_PART = {"verifier": "exact_match", "task": {"answers": ["1"]}}
+
+
+@pytest.mark.parametrize("kinds", [("python",), ("python", "python"), ("python", "rule", "python", "python")])
+def test_the_parts_of_a_composite_that_run_share_its_wall_time(kinds: tuple[str, ...]) -> None:
+    """So all of them together end within it, and what one uses is not taken from another."""
+    parts = {"python": _TESTED_PART, "rule": _RULE_PART}
+    terms = [{"name": f"p{number}", **parts[kind]} for number, kind in enumerate(kinds)]
+    task = _REGISTRY.parse_task({**_example("composite"), "terms": terms, "limits": {"attempt_wall_s": 30}})
+
+    assert isinstance(task, CompositeTask)
+    limits = [part.first_task.limits for part in task.parts if part.first_task.runs_something()]
+    assert [one.attempt_wall_s for one in limits] == [30 / kinds.count("python")] * kinds.count("python")
+
+
+def test_parts_keep_their_verifiers_wall_time_where_the_whole_gives_none() -> None:
+    """A default of the whole is nobody's wish."""
+    terms = [{"name": name, **_TESTED_PART} for name in ("one", "two")]
+    task = _REGISTRY.parse_task({**_example("composite"), "terms": terms, "limits": {"memory_mb": 600}})
+
+    assert isinstance(task, CompositeTask)
+    assert [part.first_task.limits.attempt_wall_s for part in task.parts] == [60.0, 60.0]
+
+
+def test_a_share_that_a_part_cannot_be_judged_in_is_refused() -> None:
+    """What its verifier would refuse alone is refused within a whole too, where the limit is written."""
+    kernel = {key: value for key, value in _example("kernel").items() if key not in ("id", "verifier", "limits")}
+    terms = [{"name": "speed", "verifier": "kernel", "task": kernel}, {"name": "tests", **_TESTED_PART}]
+
+    with pytest.raises(InvalidRequest, match=r"part 'speed' has 0\.5 s of it") as caught:
+        _REGISTRY.parse_task({**_example("composite"), "terms": terms, "limits": {"attempt_wall_s": 1}})
+
+    assert caught.value.path == "task.limits.attempt_wall_s"
+
+
 class _Broken(FakeSlot):
     def start(self, launch: Launch) -> FakeChild:
         """Note what is launched, and fail."""
