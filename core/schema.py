@@ -12,6 +12,7 @@ from typing import Annotated, Any  # Any: `metadata` is opaque and returned as s
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from assay.canonical import content_hash
+from assay.details import Details
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.standing import Standing
@@ -235,6 +236,8 @@ class Verdict(BaseModel):
     flags: tuple[str, ...] = ()
     versions: Mapping[str, str] = Field(default_factory=dict)
     """Libraries that it depends on, for the `versions` of its result."""
+    details: Details | None = None
+    """What was measured beside it, for its result."""
     standing: Standing | None = None
     """What the second pass over the attempt's group needs, where the task has group terms."""
 
@@ -268,4 +271,6 @@ class Result(BaseModel):
     sandbox: str
     cached: bool
     flags: tuple[str, ...]
+    details: Details | None = None
+    """What a kernel's timing and its compiled form were; null of all other verifiers."""
     metadata: Mapping[str, Any]

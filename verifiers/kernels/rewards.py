@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from assay.outcomes import Outcome
-from assay.verifiers.kernels.findings import OUTCOMES, Finding, Measured, Refused, ShapeTimes
+from assay.verifiers.kernels.findings import OUTCOMES, Finding, Measured, Reason, Refused, ShapeTimes
 from assay.verifiers.kernels.speed import Speed
 from assay.verifiers.rules.rule import MOST_FACTOR, Profile, Scored, Term
 
@@ -118,9 +118,10 @@ def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
         "length": float(length),
     }
     if implausible:
-        told = f"implausible_timing at {dict(implausible[0].shape)}: a time of zero, or below what physics allows"
+        reason, shape = Reason.IMPLAUSIBLE_TIMING, dict(implausible[0].shape)
+        told = f"{reason} at {shape}: a time of zero, or below what physics allows"
         scored = Scored({"speed": rule.minimum, **figures}, message=told, flags=finding.flags)
-        return Paid(scored, Outcome.VIOLATION)
+        return Paid(scored, OUTCOMES[reason])
     value = max(rule.minimum, _value(rule, finding, length))
     flags = finding.flags + (("capped",) if _is_capped(rule, finding) else ())
     return Paid(Scored({"speed": value, **figures}, message=_told(finding), flags=flags), None)

@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from assay.details import Details
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Usage, Verdict
@@ -53,8 +54,13 @@ class KernelVerifier:
         pair = Pair(reference, built.kernel, length, self._builder.probe(task.backend, slot))
         trialled = self._measurer.measure(task, pair, self._recall(task), slot)
         self._remember(task, trialled.known)
-        verdict = _conclude(task, trialled.paid)
-        return verdict.model_copy(update={"usage": built.usage, "versions": self._builder.versions(task, slot)})
+        return _conclude(task, trialled.paid).model_copy(
+            update={
+                "usage": built.usage,
+                "versions": self._builder.versions(task, slot),
+                "details": (trialled.details or Details()).model_copy(update={"artifact": built.artifact}),
+            }
+        )
 
     def _recall(self, task: KernelTask) -> Known | None:
         with self._lock:
