@@ -364,6 +364,31 @@ def test_a_runner_starts_nothing_else(start: Open, act: str) -> None:
     assert int(np.frombuffer(runner.segment, np.int64)[HALF // 8]) == -1
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is but one core")
+@pytest.mark.parametrize("forks", [0, 1])
+def test_a_runner_stays_on_its_core(start: Open, forks: int) -> None:
+    """It is told that it may go elsewhere, and does not: neither it nor what it starts, where it may start anything."""
+    runner = started(
+        start(
+            f"{HEAD}#include <sched.h>\n#include <sys/wait.h>\nvoid assay_call(void** x) {{\n"
+            "cpu_set_t* told = x[1]; cpu_set_t all; memset(&all, 255, sizeof all);\n"
+            f"pid_t child = {forks} ? fork() : -1;\n"
+            "if (child > 0) { waitpid(child, 0, 0); return; }\n"
+            "told[1].__bits[0] = sched_setaffinity(0, sizeof all, &all);\n"
+            "sched_getaffinity(0, sizeof *told, told);\n"
+            "if (child == 0) _exit(0); }",
+            processes=1 + forks,
+        )
+    )
+
+    assert isinstance(call(runner), Reply)
+
+    told = bytes(runner.segment[HALF : HALF + 256])
+    cores = {bit for bit in range(1024) if told[bit // 8] >> bit % 8 & 1}
+    assert cores == {max(os.sched_getaffinity(runner.pid))} == os.sched_getaffinity(runner.pid)
+    assert not any(told[128:136])
+
+
 def test_work_of_children_is_charged(start: Open) -> None:
     """Where more than one process is allowed, what others compute after the answer is seen."""
     runner = started(
