@@ -87,6 +87,11 @@ class Settings(BaseModel):
         (),
         description="Cores that kernels are timed on and nothing else is run on (comma-separated); unset means all.",
     )
+    device_dir: Path | None = Field(
+        None,
+        description="Folder of the locks of devices that kernels are timed on: one for all workers of a machine, and "
+        "writable by their user alone; unset means `assay-devices` in the temporary folder.",
+    )
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
     models: Path | None = Field(
