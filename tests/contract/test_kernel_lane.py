@@ -115,7 +115,7 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
         "integration/test_device_leases.py::test_32_the_result_under_a_lease_that_ended_is_discarded",
         "sandbox/test_kernel_timing_jobs.py::test_32_two_sessions_on_one_processor_never_overlap",
         "sandbox/test_kernel_timing_jobs.py::test_32_a_session_whose_lease_has_ended_pays_nothing",
-        "unit/kernels/test_device_health.py::test_32_jobs_of_one_host_never_overlap",
+        "unit/kernels/test_host_locks.py::test_32_jobs_of_one_host_never_overlap",
     ),
     33: (f"{SPEED}::test_33_equation_3_is_exact",),
     34: (f"{SPEED}::test_34_a_shape_below_physics_is_rejected",),
@@ -188,7 +188,7 @@ CATALOGUE: Mapping[str, tuple[str, ...]] = {
         "unit/kernels/test_native_gate.py::test_another_library_is_refused",
     ),
     "C14": (
-        "unit/kernels/test_kernel_sessions.py::test_bits_that_differ_are_flagged_or_refused",
+        "unit/kernels/test_kernel_session_checks.py::test_bits_that_differ_are_flagged_or_refused",
         f"{WRONG}::C14 a race that is lost now and then",
     ),
     "C15": (
