@@ -180,12 +180,11 @@ GEMM {
 HOG = (
     HEAD
     + """#include <pthread.h>
-#include <sched.h>
 static volatile int is_over; static pthread_t thread;
 static void* burn(void* x) { while (!is_over) {} return x; }
 __attribute__((constructor)) static void first(void) {
-    cpu_set_t one; CPU_ZERO(&one); CPU_SET(sched_getcpu(), &one); sched_setaffinity(0, sizeof one, &one);
-    for (int i = 0; i < 4; i++) if (pthread_create(&thread, 0, burn, 0) == 0) pthread_detach(thread);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN), count = 4 * cores < 50 ? 4 * cores : 50;
+    for (long i = 0; i < count; i++) if (pthread_create(&thread, 0, burn, 0) == 0) pthread_detach(thread);
 }
 GEMM { is_over = 1; work(a, b, c, m, n, k); }
 """
@@ -202,7 +201,7 @@ __attribute__((constructor)) static void first(void) {
     cpu_set_t one; CPU_ZERO(&one); CPU_SET(sched_getcpu(), &one);
     sched_getaffinity(0, sizeof others, &others); CPU_CLR(sched_getcpu(), &others);
     sched_setaffinity(0, sizeof one, &one);
-    for (int i = 0; i < 4; i++) if (pthread_create(&thread, 0, burn, 0) == 0) pthread_detach(thread);
+    for (int i = 0; i < 16; i++) if (pthread_create(&thread, 0, burn, 0) == 0) pthread_detach(thread);
 }
 GEMM { sched_setaffinity(0, sizeof others, &others); work(a, b, c, m, n, k); }
 """
