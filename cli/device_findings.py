@@ -14,6 +14,7 @@ from assay.sandboxes.warm import ENVIRONMENT
 from assay.settings import Settings, cuda_root, jail_tuning
 from assay.verifiers.requirements import missing_modules
 
+_ASK_NVML = "see that nobody else does, or give the worker a driver that tells (`nvidia-smi pmon`)"
 _LEAST_DRIVER = 580  # of CUDA 13
 
 
@@ -55,6 +56,8 @@ def cuda_finding(settings: Settings) -> Finding:
     if others:
         told = f"{about}; {len(others)} other processes compute on it: nothing is timed meanwhile"
         return Finding(name, None, told, "end them, or name another device in ASSAY_CUDA_DEVICE")
+    if others is None:
+        return Finding(name, None, f"{about}; it does not tell who computes on it: results say so", _ASK_NVML)
     return Finding(name, True, about)
 
 
