@@ -55,7 +55,7 @@ class Builder:
         """Compile what was offered. Raises InfraFault and Inconclusive."""
         if offered.language is Language.TORCH:
             return _take_module(task, offered.source)
-        compiled = self.compiler.compile(_job(task, offered), slot)
+        compiled = self.compiler.compile(job_of(task, offered), slot)
         if compiled.artifact is None:
             return Built(None, compiled.outcome, compiled.message, compiled.usage)
         try:
@@ -129,7 +129,8 @@ def _arch(task: KernelTask) -> str:
     return task.arch or (NATIVE if task.language is Language.C else device_arch() or USUAL_GPU)
 
 
-def _job(task: KernelTask, offered: Offered) -> Job:
+def job_of(task: KernelTask, offered: Offered) -> Job:
+    """Return how a source is compiled: with the task's flags, if it is in the task's language."""
     policy = task.policy
     limits = CompileLimits(
         wall_s=policy.compile_s,
@@ -137,7 +138,8 @@ def _job(task: KernelTask, offered: Offered) -> Job:
         memory_mb=policy.compile_mb,
         source_bytes=policy.most_source_bytes,
     )
-    return Job(offered.language, offered.source, _arch(task), limits=limits, glue=_glue(task, offered))
+    flags = policy.flags if offered.language is task.language else ()
+    return Job(offered.language, offered.source, _arch(task), flags, limits, _glue(task, offered))
 
 
 def _glue(task: KernelTask, offered: Offered) -> str:

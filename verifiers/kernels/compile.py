@@ -70,15 +70,12 @@ class CompileLimits:
 
 @dataclass(frozen=True)
 class Job:
-    """A source to be compiled: `flags` are those that the submission chose, `arch` is the task's."""
+    """A source to be compiled: `flags` and `arch` are the task's."""
 
     language: Language
     source: str
     arch: str
     flags: tuple[str, ...] = ()
-    fast_math: bool = False
-    """Whether flags may change what arithmetic means. Pragmas and attributes of the source can do so anyway, as can
-    the source itself: what is computed is for the tolerance to judge."""
     limits: CompileLimits = CompileLimits()
     glue: str = ""
     """What of ours lies beside it. For C: source that is compiled apart and linked to it, which makes every native
@@ -143,7 +140,7 @@ def _refusal(job: Job) -> str | None:
         return f"the source has {size} bytes; at most {job.limits.source_bytes} are compiled"
     try:
         check_arch(job.language, job.arch)
-        check_flags(job.language, job.flags, fast_math=job.fast_math)
+        check_flags(job.language, job.flags)
     except FlagRefused as error:
         return str(error)
     return None

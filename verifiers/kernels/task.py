@@ -25,6 +25,7 @@ from assay.verifiers.kernels.task_parts import Tier as Tier
 from assay.verifiers.kernels.task_parts import Work as Work
 from assay.verifiers.kernels.time_budget import Timing
 from assay.verifiers.kernels.tolerance import Nonfinite, Tolerance, ToleranceMode
+from assay.verifiers.kernels.toolchain import check_flags
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Factor, RuleTask
@@ -213,6 +214,7 @@ class KernelTask(RuleTask):
             _at("shapes", place, self.abi, shape.axes)
         _check_limits(self)
         _check_time(self)
+        _at("policy", check_flags, self.language, self.policy.flags)
         if not any(shape.weight for shape in self.shapes):
             raise misplaced(("shapes",), "no shape is timed: give one a weight")
         if self.formula is Formula.CUDA_L2_EQ3 and (self.alpha is None or self.beta is None):

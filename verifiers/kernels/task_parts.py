@@ -155,6 +155,8 @@ class Policy(Wire):
     """Device code may have `__device__` variables that it writes."""
     must_be_deterministic: bool = False
     """The same inputs must give the same bits."""
+    flags: tuple[str, ...] = Field((), max_length=64)
+    """Compiler flags of completions, and of a reference in the same language; the list is in docs/kernel-tasks.md."""
     most_source_bytes: int = Field(200_000, ge=1, le=1_000_000)
     """Bytes of source."""
     compile_s: float = Field(60.0, gt=0, le=600)

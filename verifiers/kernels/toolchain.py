@@ -1,4 +1,4 @@
-"""Compilers of kernels: which there are, which flags a submission may choose, and the command lines they are given.
+"""Compilers of kernels: which there are, which flags a task may ask for, and the command lines they are given.
 
 Everything here is a pure decision. What is installed is asked in the jail (`compile_program`), because the jail's file
 system, not the worker's, is the one that compiles.
@@ -35,23 +35,17 @@ _DEFINE = re.compile(r"-D[A-Za-z_][A-Za-z0-9_]{0,63}(=[A-Za-z0-9_.+-]{0,64})?\Z"
 _REGISTERS = re.compile(r"-maxrregcount=([1-9][0-9]{1,2})\Z")
 _MOST_FLAGS = 64
 _MOST_SHOWN = 80  # characters of a flag that is refused
-_C_FLAGS = frozenset({
+C_FLAGS = frozenset({
     "-funroll-loops", "-fno-unroll-loops", "-ftree-vectorize", "-fno-tree-vectorize", "-fno-math-errno",
     "-fno-trapping-math", "-ffp-contract=off", "-ffp-contract=on", "-ffp-contract=fast", "-fomit-frame-pointer",
     "-fstrict-aliasing", "-fno-strict-aliasing", "-mprefer-vector-width=128", "-mprefer-vector-width=256",
     "-mprefer-vector-width=512", "-std=c99", "-std=gnu99", "-std=c11", "-std=gnu11", "-std=c17", "-std=gnu17", "-w",
+    "-ffast-math", "-Ofast", "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros",
 })  # fmt: skip
-_CUDA_FLAGS = frozenset({
+CUDA_FLAGS = frozenset({
     "-std=c++14", "-std=c++17", "-std=c++20", "--expt-relaxed-constexpr", "--expt-extended-lambda", "--fmad=true",
-    "--fmad=false", "-w",
+    "--fmad=false", "-w", "-use_fast_math", "--use_fast_math", "--ftz=true", "--prec-div=false", "--prec-sqrt=false",
 })  # fmt: skip
-_FAST_MATH = {
-    "ptx": frozenset[str](),
-    "torch": frozenset[str](),
-    "triton": frozenset[str](),
-    "c": frozenset({"-ffast-math", "-Ofast", "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros"}),
-    "cuda_cpp": frozenset({"-use_fast_math", "--use_fast_math", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"}),
-}
 
 
 @dataclass(frozen=True)
@@ -107,20 +101,21 @@ class Commands:
 
 
 class FlagRefused(ValueError):
-    """A flag that no submission may choose, or that this task does not allow; the message names it."""
+    """A flag, or an architecture, that no task may ask for; the message names it."""
 
 
-def check_flags(language: Language, flags: Sequence[str], *, fast_math: bool) -> tuple[str, ...]:
-    """Return the flags that a submission chose. Raises FlagRefused at the first that is not on the list."""
+def check_flags(language: Language, flags: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags that a task asks for. Raises FlagRefused at the first that is not on the list.
+
+    Some change what arithmetic means. Pragmas and attributes of a source can do so anyway, as can the source itself:
+    what is computed is for the tolerance to judge.
+    """
     if len(flags) > _MOST_FLAGS:
         raise FlagRefused(f"{len(flags)} compiler flags; at most {_MOST_FLAGS} are taken")
     for flag in flags:
-        if flag in _FAST_MATH[language]:
-            if not fast_math:
-                raise FlagRefused(f"the task does not allow {flag}")
-        elif not _is_allowed(language, flag):
+        if not _is_allowed(language, flag):
             shown = flag if len(flag) <= _MOST_SHOWN else flag[:_MOST_SHOWN] + "…"
-            raise FlagRefused(f"the compiler flag {shown!r} is not on the list of those that may be chosen")
+            raise FlagRefused(f"the compiler flag {shown!r} is not on the list of those for {language}")
     return tuple(flags)
 
 
@@ -155,14 +150,14 @@ def plan(
 
 
 def _is_allowed(language: Language, flag: str) -> bool:
-    if language is Language.TRITON:
+    if language.is_python:
         return False
     if _LEVEL.match(flag) or (_DEFINE.match(flag) and language is not Language.PTX):
         return True
     if language is Language.C:
-        return flag in _C_FLAGS
+        return flag in C_FLAGS
     registers = _REGISTERS.match(flag)
-    return (flag in _CUDA_FLAGS and language is Language.CUDA) or (
+    return (flag in CUDA_FLAGS and language is Language.CUDA) or (
         registers is not None and 16 <= int(registers[1]) <= 255
     )
 
