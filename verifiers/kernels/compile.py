@@ -19,8 +19,7 @@ from assay.verifiers.kernels import compile_program
 from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
 from assay.verifiers.kernels.diagnostics import clean, foreign_files
 from assay.verifiers.kernels.toolchain import (
-    GLUE_NAME,
-    REQUEST_NAME,
+    GLUE_NAMES,
     Commands,
     FlagRefused,
     Language,
@@ -78,8 +77,8 @@ class Job:
     flags: tuple[str, ...] = ()
     limits: CompileLimits = CompileLimits()
     glue: str = ""
-    """What of ours lies beside it. For C: source that is compiled apart and linked to it, which makes every native
-    kernel's call look the same. For Triton: what it is to become, as JSON."""
+    """What of ours lies beside it. For C, and for CUDA with host code: source that is compiled apart and linked to it,
+    which makes every native kernel's call look the same. For Triton: what it is to become, as JSON."""
 
 
 @dataclass
@@ -168,7 +167,7 @@ def _probe(slot: Slot) -> Toolchain:
 def _run(job: Job, commands: Commands, toolchain: Toolchain, slot: Slot) -> Compiled:
     files = {commands.source_name: job.source.encode("utf-8", "surrogatepass")}
     if job.glue:
-        files[REQUEST_NAME if job.language is Language.TRITON else GLUE_NAME] = job.glue.encode()
+        files[GLUE_NAMES[job.language]] = job.glue.encode()
     asked = {
         "files": files,
         "lines": commands.lines,

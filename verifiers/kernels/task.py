@@ -15,6 +15,7 @@ from assay.verifiers.kernels.plans import MOST_STEPS, check_plan, derive_plan
 from assay.verifiers.kernels.ready import ready
 from assay.verifiers.kernels.rewards import PROFILES, Formula, RewardRule
 from assay.verifiers.kernels.source_length import LengthUnit
+from assay.verifiers.kernels.task_parts import RUNS
 from assay.verifiers.kernels.task_parts import Backend as Backend  # other modules name these types from here
 from assay.verifiers.kernels.task_parts import Language as Language
 from assay.verifiers.kernels.task_parts import Policy as Policy
@@ -78,7 +79,8 @@ class KernelTask(RuleTask):
     backend: Backend = Backend.CPU
     """Where it is timed."""
     tier: Tier = Tier.NATIVE
-    """How much of it runs on the host; the CPU knows native kernels only."""
+    """How much of it runs on the host; the CPU knows native kernels only. Ready tasks on CUDA are `device_only`, but
+    for modules over torch."""
     language: Language = Language.C
     """What the completion is written in."""
     abi: Abi
@@ -136,8 +138,8 @@ class KernelTask(RuleTask):
         if not isinstance(document, Mapping):
             return document
         if isinstance(document.get("kernel"), str):  # what is no name is refused as every wrong type is
-            backend, language = (str(document.get(name, "")) for name in ("backend", "language"))
-            document = {**ready(document["kernel"], backend or Backend.CPU, language), **document}
+            backend, language, tier = (str(document.get(name, "")) for name in ("backend", "language", "tier"))
+            document = {**ready(document["kernel"], backend or Backend.CPU, language, tier), **document}
         needed = [*filter(None, [_MODULES.get(str(document.get("language"))), *_reference_needs(document)])]
         return document_including(document, needed) if needed else document
 
@@ -223,16 +225,9 @@ class KernelTask(RuleTask):
             raise misplaced(("formula",), "alpha, beta and length_unit are read by cuda_l2_eq3 alone")
         if ValueProfile.SPECIAL in self.checks and self.tolerance.nonfinite is Nonfinite.REJECT:
             raise misplaced(("tolerance", "nonfinite"), "special values need tolerance.nonfinite 'match_oracle'")
-        if self.backend is Backend.CPU and (self.tier is not Tier.NATIVE or self.language.is_for_devices):
-            raise misplaced(("tier",), "the CPU runs native kernels in C, and modules over torch")
+        _check_languages(self)
         if Language.TORCH in (self.language, self.reference.language):
             _at("abi", check_abi, self.abi)
-        if self.backend is Backend.CUDA and not (self.tier is Tier.DEVICE_ONLY and self.language.is_for_devices):
-            raise misplaced(("tier",), "CUDA devices run device-only kernels in cuda_cpp, ptx or triton")
-        if self.reference.language.is_for_devices is not self.language.is_for_devices:
-            raise misplaced(
-                ("reference", "language"), f"the reference is in {self.reference.language}, the task in {self.language}"
-            )
         _at("launches", check_plan, self.abi, self.shapes, self.launches or (), self.language)
         _at(
             "reference_launches",
@@ -257,6 +252,21 @@ def _at(field: str, check: Callable[..., object], *given: object) -> None:
         check(*given)
     except ValueError as error:
         raise misplaced((field,), str(error)) from error
+
+
+def _check_languages(task: KernelTask) -> None:
+    """Raise ValueError unless both the kernel and its reference can be run on that backend, in that tier."""
+    runs = RUNS[task.backend, task.tier]
+    told = f"{task.backend} runs {task.tier} kernels in {', '.join(runs)}" if runs else ""
+    if not runs:
+        raise misplaced(("tier",), f"{task.backend} runs no {task.tier} kernels", "use native")
+    if task.language not in runs:
+        raise misplaced(("language",), told)
+    if task.reference.language not in runs:
+        raise misplaced(("reference", "language"), f"{told}, and the reference is in {task.reference.language}")
+    if task.tier is Tier.NATIVE and (task.plan or task.reference.plan):
+        place = ("plan",) if task.plan else ("reference", "plan")
+        raise misplaced(place, "a native kernel launches itself: nothing reads a launch plan", "leave it out")
 
 
 def _check_limits(task: KernelTask) -> None:

@@ -1,6 +1,6 @@
 """What a kernel task consists of: where and in what kernels run, their launches, sizes, reference and bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self  # Any: documents before validation
 
@@ -32,7 +32,7 @@ class Tier(StrEnum):
     DEVICE_ONLY = "device_only"
     """None: device code with a launch plan."""
     NATIVE = "native"
-    """A native entry, in a process of its own."""
+    """A native entry with host code, in a process (and where that is allowed a user) of its own."""
 
 
 class Language(StrEnum):
@@ -41,7 +41,7 @@ class Language(StrEnum):
     C = "c"
     """C, with the entry of the abi."""
     CUDA = "cuda_cpp"
-    """CUDA C++."""
+    """CUDA C++: device code alone, or (`native`) with the entry `extern "C" void ENTRY(..., cudaStream_t stream)`."""
     PTX = "ptx"
     """CUDA's assembly."""
     TRITON = "triton"
@@ -50,14 +50,18 @@ class Language(StrEnum):
     """A Python module over torch with a class `ModelNew`, as KernelBench has it; needs the module `torch`."""
 
     @property
-    def is_for_devices(self) -> bool:
-        """Whether it becomes a cubin."""
-        return self not in (Language.C, Language.TORCH)
-
-    @property
     def is_python(self) -> bool:
         """Whether its sources are Python's."""
         return self in (Language.TRITON, Language.TORCH)
+
+
+RUNS: Mapping[tuple[Backend, Tier], tuple[Language, ...]] = {
+    (Backend.CPU, Tier.NATIVE): (Language.C, Language.TORCH),
+    (Backend.CPU, Tier.DEVICE_ONLY): (),
+    (Backend.CUDA, Tier.DEVICE_ONLY): (Language.CUDA, Language.PTX, Language.TRITON),
+    (Backend.CUDA, Tier.NATIVE): (Language.CUDA, Language.TORCH),
+}
+"""What is run where: kernels, and the references that they are timed beside."""
 
 
 class Step(Wire):

@@ -15,10 +15,8 @@ from assay.verifiers.kernels.task_parts import Language as Language  # callers n
 SOURCE_STEM = "kernel"
 """Name of the submitted file, without its ending: all that `__FILE__` and diagnostics tell of where it lay."""
 
-GLUE_NAME = "glue.c"
-"""Where C of ours lies that is linked to a submission."""
-REQUEST_NAME = "request.json"
-"""Where it is said what a submission in Triton is to become."""
+GLUE_NAMES = {"c": "glue.c", "cuda_cpp": "glue.cu", "triton": "request.json"}
+"""What of ours lies beside a submission, by language: C or CUDA C++ that is linked to it, or what Triton is to make."""
 
 NATIVE = "native"
 """The architecture that means: this machine's own."""
@@ -132,13 +130,15 @@ def plan(
 ) -> Commands:
     """Return the commands for a source in that language; arch and flags have been checked.
 
-    `has_glue` says that C of ours is linked to it, which lies in `GLUE_NAME`.
+    `has_glue` says that source of ours is linked to it (`GLUE_NAMES`); with that, CUDA C++ becomes a shared object with
+    its host code, and without a cubin.
     """
     match language:
         case Language.C:
             return _plan_c(arch, tuple(flags), has_glue=has_glue)
         case Language.CUDA:
-            return _plan_cuda(arch, tuple(flags), toolchain)
+            make = _plan_cuda_native if has_glue else _plan_cuda
+            return make(arch, tuple(flags), toolchain)
         case Language.PTX:
             return _plan_ptx(arch, tuple(flags), toolchain)
         case Language.TRITON:
@@ -180,13 +180,13 @@ def _plan_c(arch: str, flags: tuple[str, ...], *, has_glue: bool) -> Commands:
     )  # fmt: skip
     assemble_line = ("gcc", "-Wa,--MD,assembled.d", "-c", assembly, "-o", unit)
     units = (unit, "glue.o") if has_glue else (unit,)
-    glue_lines = (("gcc", "-std=gnu17", "-O2", "-fPIC", "-fno-ident", "-c", GLUE_NAME, "-o", "glue.o"),) * has_glue
+    glue_line = ("gcc", "-std=gnu17", "-O2", "-fPIC", "-fno-ident", "-c", GLUE_NAMES["c"], "-o", "glue.o")
     link_line = (
         "gcc", "-shared", "-nostartfiles", "-fno-lto", "-Wl,--build-id=none", "-Wl,--no-undefined", "-Wl,-z,now",
         "-Wl,-z,relro", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--hash-style=sysv", "-Wl,--as-needed", *units,
         "-lm", "-o", artifact,
     )  # fmt: skip
-    lines = (compile_line, assemble_line, *glue_lines, link_line)
+    lines = (compile_line, assemble_line, *(glue_line,) * has_glue, link_line)
     return Commands(source, artifact, lines, ("headers.d", "assembled.d"), _ENVIRONMENT)
 
 
@@ -196,8 +196,32 @@ def _plan_cuda(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Comma
         f"{toolchain.cuda_root}/bin/nvcc", "-cubin", f"-arch={arch}", "-std=c++17", *flags, "-rdc=false",
         "-MD", "-MF", "headers.d", source, "-o", artifact,
     )  # fmt: skip
-    environment = {**_ENVIRONMENT, "PATH": f"{toolchain.cuda_root}/bin:{_ENVIRONMENT['PATH']}"}
-    return Commands(source, artifact, (line,), ("headers.d",), environment)
+    return Commands(source, artifact, (line,), ("headers.d",), _cuda_environment(toolchain))
+
+
+def _plan_cuda_native(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Commands:
+    """Return what makes a shared object with host code; CUDA's runtime is linked into it, and hidden."""
+    source, unit, artifact = (f"{SOURCE_STEM}.{ending}" for ending in ("cu", "o", "so"))
+    host = ("-Xcompiler", "-fPIC", "-Xcompiler", "-fno-ident", "-Xcompiler", "-fno-lto")
+    compiler = (f"{toolchain.cuda_root}/bin/nvcc", f"-arch={arch}", "-std=c++17")
+    compile_line = (
+        *compiler, "-O3", *flags, "-rdc=false", *host, "-Xcompiler", "-Wa\\,--MD\\,assembled.d",
+        "-MD", "-MF", "headers.d", "-c", source, "-o", unit,
+    )  # fmt: skip
+    glue_line = (*compiler, "-O2", "-rdc=false", *host, "-c", GLUE_NAMES["cuda_cpp"], "-o", "glue.o")
+    linker = (
+        "--build-id=none", "--no-undefined", "-z,now", "-z,relro", "-z,noexecstack", "-z,text", "--hash-style=sysv",
+        "--as-needed", "--exclude-libs=ALL",
+    )  # fmt: skip
+    link_line = (
+        *compiler, "-shared", "-cudart", "static", "-Xlinker", ",".join(linker), unit, "glue.o", "-o", artifact,
+    )  # fmt: skip
+    lines = (compile_line, glue_line, link_line)
+    return Commands(source, artifact, lines, ("headers.d", "assembled.d"), _cuda_environment(toolchain))
+
+
+def _cuda_environment(toolchain: Toolchain) -> Mapping[str, str]:
+    return {**_ENVIRONMENT, "PATH": f"{toolchain.cuda_root}/bin:{_ENVIRONMENT['PATH']}"}
 
 
 def _plan_ptx(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Commands:
@@ -209,6 +233,6 @@ def _plan_ptx(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Comman
 def _plan_triton(toolchain: Toolchain) -> Commands:
     """Return what has Triton compile a source by the request beside it; the artifact says more than the cubin."""
     source, artifact = f"{SOURCE_STEM}.py", f"{SOURCE_STEM}.triton"
-    line = (toolchain.python, "-P", "-m", triton_program.__name__, source, REQUEST_NAME, artifact)
+    line = (toolchain.python, "-P", "-m", triton_program.__name__, source, GLUE_NAMES["triton"], artifact)
     environment = {**_ENVIRONMENT, "TRITON_CACHE_DIR": "/tmp/triton", "PYTHONDONTWRITEBYTECODE": "1"}
     return Commands(source, artifact, (line,), (), environment)
