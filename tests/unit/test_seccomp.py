@@ -147,7 +147,7 @@ def test_priority_and_cores_cannot_be_changed(machine: Machine) -> None:
 
 @pytest.mark.parametrize("option", [53, 62])
 def test_what_else_a_core_does_is_not_chosen(machine: Machine, option: int) -> None:
-    """PR_SET_SPECULATION_CTRL and PR_SCHED_CORE (which idles a core's other threads) are refused, PR_SET_NAME is not."""
+    """PR_SET_SPECULATION_CTRL and PR_SCHED_CORE (it idles a core's other threads) are refused; PR_SET_NAME passes."""
     assert decide(machine, machine.prctl, option) == ERRNO | 1
     assert decide(machine, machine.prctl, 15) == ALLOW
 
