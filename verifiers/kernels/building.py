@@ -142,7 +142,7 @@ def _reference_of(task: KernelTask) -> Offered:
 
 
 def _arch(task: KernelTask) -> str:
-    return task.arch or (NATIVE if task.language is Language.C else device_arch() or USUAL_GPU)
+    return task.arch or (NATIVE if task.backend is Backend.CPU else device_arch() or USUAL_GPU)
 
 
 def job_of(task: KernelTask, offered: Offered) -> Job:

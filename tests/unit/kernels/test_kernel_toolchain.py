@@ -77,6 +77,15 @@ def test_flags_of_a_task_reach_its_compiler_in_order(language: str, backend: str
         assert (" ".join(flags) in told) is (offered.language is task.language), told
 
 
+def test_a_reference_in_c_of_a_module_is_compiled_for_this_processor() -> None:
+    """What a task is timed on decides, and not the language of its completions."""
+    reference = {"language": "c", "source": "void axpy() {}"}
+    fields = {"kernel": "axpy/float32", "language": "torch", "reference": reference}
+    task = KernelTask.model_validate({"id": "t", "verifier": "kernel", **fields})
+
+    assert job_of(task, Offered(task.reference.source, task.reference.language)).arch == "native"
+
+
 @pytest.mark.parametrize(("language", "flag"), [("c", "-fopenmp"), ("c", "--use_fast_math"), ("torch", "-O2")])
 def test_a_task_that_asks_for_other_flags_is_refused(language: str, flag: str) -> None:
     """By name, as no compiler would be told."""
