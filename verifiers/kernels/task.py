@@ -15,7 +15,6 @@ from assay.verifiers.kernels.plans import MOST_STEPS, check_plan, derive_plan
 from assay.verifiers.kernels.ready import ready
 from assay.verifiers.kernels.rewards import PROFILES, Formula, RewardRule
 from assay.verifiers.kernels.source_length import LengthUnit
-from assay.verifiers.kernels.task_parts import RUNS
 from assay.verifiers.kernels.task_parts import Backend as Backend  # other modules name these types from here
 from assay.verifiers.kernels.task_parts import Language as Language
 from assay.verifiers.kernels.task_parts import Policy as Policy
@@ -24,6 +23,7 @@ from assay.verifiers.kernels.task_parts import Shape as Shape
 from assay.verifiers.kernels.task_parts import Step as Step
 from assay.verifiers.kernels.task_parts import Tier as Tier
 from assay.verifiers.kernels.task_parts import Work as Work
+from assay.verifiers.kernels.task_parts import check_languages
 from assay.verifiers.kernels.time_budget import Timing
 from assay.verifiers.kernels.tolerance import Nonfinite, Tolerance, ToleranceMode
 from assay.verifiers.kernels.toolchain import check_flags
@@ -225,7 +225,10 @@ class KernelTask(RuleTask):
             raise misplaced(("formula",), "alpha, beta and length_unit are read by cuda_l2_eq3 alone")
         if ValueProfile.SPECIAL in self.checks and self.tolerance.nonfinite is Nonfinite.REJECT:
             raise misplaced(("tolerance", "nonfinite"), "special values need tolerance.nonfinite 'match_oracle'")
-        _check_languages(self)
+        check_languages((self.backend, self.tier), self.language, self.reference.language)
+        if self.tier is Tier.NATIVE and (self.plan or self.reference.plan):
+            place_of_plan = ("plan",) if self.plan else ("reference", "plan")
+            raise misplaced(place_of_plan, "a native kernel launches itself: nothing reads a launch plan", "leave it out")
         if Language.TORCH in (self.language, self.reference.language):
             _at("abi", check_abi, self.abi)
         _at("launches", check_plan, self.abi, self.shapes, self.launches or (), self.language)
@@ -252,21 +255,6 @@ def _at(field: str, check: Callable[..., object], *given: object) -> None:
         check(*given)
     except ValueError as error:
         raise misplaced((field,), str(error)) from error
-
-
-def _check_languages(task: KernelTask) -> None:
-    """Raise ValueError unless both the kernel and its reference can be run on that backend, in that tier."""
-    runs = RUNS[task.backend, task.tier]
-    told = f"{task.backend} runs {task.tier} kernels in {', '.join(runs)}" if runs else ""
-    if not runs:
-        raise misplaced(("tier",), f"{task.backend} runs no {task.tier} kernels", "use native")
-    if task.language not in runs:
-        raise misplaced(("language",), told)
-    if task.reference.language not in runs:
-        raise misplaced(("reference", "language"), f"{told}, and the reference is in {task.reference.language}")
-    if task.tier is Tier.NATIVE and (task.plan or task.reference.plan):
-        place = ("plan",) if task.plan else ("reference", "plan")
-        raise misplaced(place, "a native kernel launches itself: nothing reads a launch plan", "leave it out")
 
 
 def _check_limits(task: KernelTask) -> None:

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from assay.schema import Wire
 from assay.verifiers.kernels.expressions import ExpressionText
+from assay.verifiers.refusals import misplaced
 
 _MOST_CONSTANTS = 64
 _LONGEST_CONSTANT = 200
@@ -62,6 +63,18 @@ RUNS: Mapping[tuple[Backend, Tier], tuple[Language, ...]] = {
     (Backend.CUDA, Tier.NATIVE): (Language.CUDA, Language.TORCH),
 }
 """What is run where: kernels, and the references that they are timed beside."""
+
+
+def check_languages(where: tuple[Backend, Tier], language: Language, reference: Language) -> None:
+    """Raise ValidationError unless both a kernel and its reference can be run on that backend, in that tier."""
+    (backend, tier), runs = where, RUNS[where]
+    if not runs:
+        raise misplaced(("tier",), f"{backend} runs no {tier} kernels", "use native")
+    told = f"{backend} runs {tier} kernels in {', '.join(runs)}"
+    if language not in runs:
+        raise misplaced(("language",), told)
+    if reference not in runs:
+        raise misplaced(("reference", "language"), f"{told}, and the reference is in {reference}")
 
 
 class Step(Wire):
