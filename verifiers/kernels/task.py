@@ -228,7 +228,9 @@ class KernelTask(RuleTask):
         check_languages((self.backend, self.tier), self.language, self.reference.language)
         if self.tier is Tier.NATIVE and (self.plan or self.reference.plan):
             place_of_plan = ("plan",) if self.plan else ("reference", "plan")
-            raise misplaced(place_of_plan, "a native kernel launches itself: nothing reads a launch plan", "leave it out")
+            raise misplaced(
+                place_of_plan, "a native kernel launches itself: nothing reads a launch plan", "leave it out"
+            )
         if Language.TORCH in (self.language, self.reference.language):
             _at("abi", check_abi, self.abi)
         _at("launches", check_plan, self.abi, self.shapes, self.launches or (), self.language)
