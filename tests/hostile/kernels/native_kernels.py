@@ -2,26 +2,26 @@
 
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from naive_harness import Habit, NaiveVerdict, judge_naively
 
 from assay.errors import Inconclusive
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.cpu import CpuDevice
+from assay.sandboxes.devices.cpu_runner import CpuRunner
+from assay.sandboxes.devices.interface import Artifact, DeviceFacts, Failure, Reply, RunnerLimits
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.kernels.answers import Offered
 from assay.verifiers.kernels.buffers import FRAME_ALIGN
 from assay.verifiers.kernels.building import Builder
-from assay.verifiers.kernels.generators import ValueProfile
+from assay.verifiers.kernels.findings import Measured
 from assay.verifiers.kernels.judging import Known, Pair, Trialled
 from assay.verifiers.kernels.measure import measure
-from assay.verifiers.kernels.parties import Answered, Kernel, Party, start
-from assay.verifiers.kernels.problems import make_problem
+from assay.verifiers.kernels.parties import Kernel, Party, start
 from assay.verifiers.kernels.rewards import pay
 from assay.verifiers.kernels.session import Trial
 from assay.verifiers.kernels.task import KernelTask, Language
@@ -50,7 +50,8 @@ void gemm(const float* a, const float* b, float* c, int64_t m, int64_t n, int64_
 MINIMUM = -1.0
 """What a wrong kernel earns: told apart from a reward of 0 by mistake."""
 _TRIES = 3
-_CALLS = 40
+_UNTIMED = 4
+"""Runners of a session before its rounds: two for the checks, and the reference twice for the gate."""
 _BRIEF = {"warm_up_s": 0.02, "time_s": 0.1, "first_look_s": 0.05, "min_rounds": 6, "cache": "warm"}
 
 
@@ -89,6 +90,57 @@ class HereMeasurer:
         return Trialled(pay(task.reward_rule, finding, pair.length), ())
 
 
+@dataclass
+class NotedDevice:
+    """Implements `Device` over the processor: notes what calls take, and calls no machine too busy to begin."""
+
+    device: CpuDevice
+    runners: list["NotedRunner"] = field(default_factory=list)
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """The processor's, but for its noise."""
+        return replace(self.device.facts, noise_limit=math.inf)
+
+    def open(self, artifact: Artifact, segment_bytes: int, limits: RunnerLimits) -> "NotedRunner | Failure":
+        """Start a fresh runner."""
+        runner = self.device.open(artifact, segment_bytes, limits)
+        if isinstance(runner, Failure):
+            return runner
+        self.runners.append(NotedRunner(runner, artifact))
+        return self.runners[-1]
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the processor does."""
+        return getattr(self.device, name)
+
+    def quickest_s(self, kernel: Kernel) -> float:
+        """The quickest call of a kernel in the rounds: by the wall, an empty call's time included."""
+        timed = self.runners[_UNTIMED:]
+        assert any(runner.took_s for runner in timed), "no round was timed"
+        return min(took_s for one in timed if one.artifact == kernel.artifact for took_s in one.took_s)
+
+
+@dataclass
+class NotedRunner:
+    """Implements `Runner` over one of the processor's."""
+
+    runner: CpuRunner
+    artifact: Artifact
+    took_s: list[float] = field(default_factory=list)
+
+    def run(self) -> Reply | Failure:
+        """Run the staged call."""
+        reply = self.runner.run()
+        if isinstance(reply, Reply):
+            self.took_s.append(reply.wall_s + (reply.empty_s or 0.0))
+        return reply
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else it does."""
+        return getattr(self.runner, name)
+
+
 @dataclass(frozen=True)
 class Workshop:
     """A slot with a compiler."""
@@ -123,36 +175,34 @@ class Workshop:
             return None
 
     def best_ratio(self, source: str, task: KernelTask | None = None) -> float:
-        """Return how many times quicker the quickest of many calls is than the reference's, on a busy machine too.
+        """Return how many times quicker the quickest timed call of a session is than the reference's quickest.
 
-        By the judge's clock, without the gates and intervals that payment asks for. Every call has fresh inputs in a
-        fresh place, as in a session: one call that is answered without the work shows.
+        On a busy machine too: the session goes through its rounds, whatever it says at their end. One call that is
+        answered without the work shows.
         """
         task = task or gemm_task()
-        least_s = [math.inf, math.inf]
-        with self.parties(task, task.reference.source, source) as parties:
-            rng = np.random.default_rng(0)
-            for number in range(_CALLS):
-                problem = make_problem(task, SECRET, ("t", number), task.shapes[0].axes, ValueProfile.TIMING)
-                for index, party in enumerate(parties):
-                    answered = party.exchange(problem, rng)
-                    assert isinstance(answered, Answered), answered
-                    took_s = answered.reply.wall_s + (answered.reply.empty_s or 0.0)
-                    least_s[index] = min(least_s[index], took_s)
-        return least_s[0] / least_s[1]
+        reference, candidate = (self.build(text, task) for text in (task.reference.source, source))
+        device = NotedDevice(CpuDevice(self.slot))
+        try:
+            found = measure(Trial(task, "attempt", SECRET, reference, candidate), device)
+            assert isinstance(found, Measured), found
+        except Inconclusive:
+            pass  # calls are noted all the same
+        finally:
+            device.device.close()
+        return device.quickest_s(reference) / device.quickest_s(candidate)
 
     @contextmanager
-    def parties(self, task: KernelTask, *sources: str) -> Iterator[list[Party]]:
-        """Hold a runner of each kernel, outside of any session."""
-        with ExitStack() as stack:
-            device = CpuDevice(self.slot)
-            stack.callback(device.close)
-            started = [start(device, self.build(source, task), task, bytes(FRAME_ALIGN)) for source in sources]
-            parties = [party for party in started if isinstance(party, Party)]
-            for party in parties:
-                stack.callback(party.close)
-            assert len(parties) == len(sources), started
-            yield parties
+    def party(self, source: str, task: KernelTask) -> Iterator[Party]:
+        """Hold a runner of a kernel, outside of any session."""
+        device = CpuDevice(self.slot)
+        try:
+            party = start(device, self.build(source, task), task, bytes(FRAME_ALIGN))
+            assert isinstance(party, Party), party
+            yield party
+            party.close()
+        finally:
+            device.close()
 
     def judge_naively(
         self,

@@ -47,7 +47,6 @@ def test_an_honest_kernel_is_paid(workshop: Workshop) -> None:
     copy, faster = workshop.judge_if_quiet(HONEST), workshop.judge_if_quiet(FASTER)
 
     assert gains_nothing(copy), copy
-    assert workshop.best_ratio(HONEST) == pytest.approx(1.0, abs=0.25)
     assert workshop.best_ratio(FASTER) > 1.5
     assert faster is None or (faster.outcome is Outcome.PASSED and (faster.reward or 0.0) > 1.3), faster
 
