@@ -27,10 +27,12 @@ from assay.sandboxes.devices.interface import (
 from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.devices.telemetry import ClockRule
 from assay.settings import driver_paths
-from assay.verifiers.kernels.findings import Finding, Measured, Refused
+from assay.verifiers.kernels.findings import Finding, Measured, Phase, Reason, Refused
 from assay.verifiers.kernels.measure import check_reference, measure
+from assay.verifiers.kernels.mentions import mentions
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.ready import NAMES
+from assay.verifiers.kernels.rewards import pay
 from assay.verifiers.kernels.session import Session, Trial
 from assay.verifiers.kernels.speed import Speed
 from assay.verifiers.kernels.task import KernelTask
@@ -129,17 +131,31 @@ def test_36_the_reference_against_itself_wins_nothing(bench: Bench, device: Cuda
 
 
 def test_37_work_on_another_stream_is_rejected(bench: Bench, native: CudaDevice) -> None:
-    """A native kernel that answers itself while its stream still works leaves an incomplete output."""
+    """A native kernel that answers itself while its stream still works leaves an incomplete output, at its first call.
+
+    Or it has held the copy of its output up, and is refused for the answer that nobody asked for.
+    """
     found = judged(native, sum_task(), bench.native(sources.NATIVE), bench.native(sources.ANSWERING))
 
     assert isinstance(found, Refused), found
+    assert found.reason in (Reason.UNWRITTEN, Reason.WRONG, Reason.PROTOCOL), found
+    assert (found.where.phase, found.where.index) == (Phase.CORRECTNESS, 0), found
+    assert pay(sum_task().reward_rule, found, 0).scored.terms["speed"] == sum_task().minimum
 
 
-def test_37_40_work_on_another_stream_is_charged(bench: Bench, native: CudaDevice) -> None:
-    """Without waiting, but without an answer of its own: the whole device is waited for, so it is slow, or refused."""
+def test_40_work_on_another_stream_is_charged(bench: Bench, native: CudaDevice) -> None:
+    """Without an answer of its own its output is incomplete, or the whole device is waited for, so that it is slow.
+
+    Results name the stream. It does a hundred times the work of the reference, and is never paid for less.
+    """
     found = judged(native, sum_task(), bench.native(sources.NATIVE), bench.native(sources.OTHER_STREAM))
 
-    assert isinstance(found, Refused) or speed_of(found).speedup < 0.5
+    assert "stream" in mentions(sources.OTHER_STREAM, is_python=False)
+    if isinstance(found, Refused):
+        assert found.reason in (Reason.UNWRITTEN, Reason.WRONG), found
+    else:
+        assert speed_of(found).speedup < 0.5
+    assert pay(sum_task().reward_rule, found, 0).scored.terms["speed"] < 1.0
 
 
 def test_38_lines_that_persist_gain_nothing(bench: Bench, device: CudaDevice) -> None:
@@ -159,7 +175,7 @@ def test_38_a_persisting_window_gains_nothing(bench: Bench, native: CudaDevice) 
 
     found = judged(native, sum_task(), bench.native(once), bench.native(sources.PERSISTING_WINDOW))
 
-    assert isinstance(found, Refused) or speed_of(found).safe_low <= 1.02
+    assert speed_of(found).safe_low <= 1.02
 
 
 @pytest.mark.parametrize(
