@@ -266,17 +266,17 @@ def test_a_message_costs_little() -> None:
 _PRIME = 2**61 - 1
 """Numbers that differ by a multiple of it have one hash."""
 _COLLIDING = {
-    "integers": [(n * _PRIME,) for n in range(20_000)],
-    "floats": [(2.0 ** (61 * (n % 16)) * (1 + n), ) for n in range(20_000)],
-    "pairs": [(-1 - n % 2, (n // 2) * _PRIME) for n in range(20_000)],
-    "with texts": [("a", n * _PRIME, None) for n in range(20_000)],
+    "integers": [(n * _PRIME,) for n in range(8_000)],
+    "floats": [(2.0 ** (61 * (n % 16)) * (1 + n), ) for n in range(8_000)],
+    "pairs": [(-1 - n % 2, (n // 2) * _PRIME) for n in range(8_000)],
+    "with texts": [("a", n * _PRIME, None) for n in range(8_000)],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", _COLLIDING)
 @pytest.mark.parametrize("rows", list(Rows))
 def test_rows_whose_hashes_collide_take_no_longer_than_others(name: str, rows: Rows) -> None:
-    """Whatever is asked of them, and whatever is to be said of them: twenty seconds would be quadratic time."""
+    """Whatever is asked of them, and whatever is to be said of them: quadratic time would be ten seconds."""
     found = table(*_COLLIDING[name])
     others = table(*((*row[:-1], f"x{n}") for n, row in enumerate(found.rows)))
     mirrored = Table(found.columns, found.rows[::-1])
@@ -289,7 +289,7 @@ def test_rows_whose_hashes_collide_take_no_longer_than_others(name: str, rows: R
         assert "the query gives" in difference(others, found, rule)
         assert "the query gives" in difference(Table(others.columns, others.rows[:2]), found, rule)
 
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(
