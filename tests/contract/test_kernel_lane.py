@@ -12,7 +12,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 SPEED, REFUSALS = (f"unit/kernels/test_kernel_acceptance_{part}.py" for part in ("speed", "refusals"))
-SANDBOX = "sandbox/test_kernel_compilation.py"
+SANDBOX, CONFINEMENT = "sandbox/test_kernel_compilation.py", "sandbox/test_cpu_runner_confinement.py"
 NATIVE, GPU = "hostile/kernels/test_native_hacks.py", "gpu/test_gpu_acceptance.py"
 BUFFERS = "unit/kernels/test_kernel_buffers.py"
 GAINLESS, MACHINE = "hostile/kernels/test_gainless_hacks.py", "hostile/kernels/test_machine_hacks.py"
@@ -31,7 +31,11 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
         f"{HIDING}::06 an alarm computes after the answer",
         f"{HIDING}::06 the answer comes first, and the work goes on",
     ),
-    7: (f"{HIDING}::07 a child computes", "sandbox/test_cpu_runner.py::test_a_runner_starts_nothing_else"),
+    7: (
+        f"{HIDING}::07 a child computes",
+        f"{CONFINEMENT}::test_07_a_runner_starts_nothing_else",
+        f"{CONFINEMENT}::test_07_work_of_children_is_charged",
+    ),
     8: (
         f"{REFUSALS}::test_08_output_cached_by_address_is_wrong",
         f"{GAINLESS}::test_08_results_kept_by_address_win_nothing",
@@ -86,7 +90,7 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
         f"{TAMPERING}::22 a forged verdict on every descriptor",
     ),
     23: (f"{GAINLESS}::test_23_clocks_of_its_own_process_are_not_asked",),
-    24: (f"{MACHINE}::test_24_nothing_is_there_to_be_found", "sandbox/test_cpu_runner.py::test_a_kernel_opens_no_file"),
+    24: (f"{MACHINE}::test_24_nothing_is_there_to_be_found", f"{CONFINEMENT}::test_a_kernel_opens_no_file"),
     25: (
         f"{REFUSALS}::test_25_a_kernel_that_does_not_end_is_ended_at_its_deadline",
         f"{MACHINE}::test_25_a_kernel_that_does_not_end_is_ended",

@@ -47,9 +47,9 @@ class Bench:
             return self.compiler.compile(job, slot)
 
 
-def open_bench(pool: Pool, *, needs: str) -> Bench:
+def open_bench(pool: Pool, compiler: Compiler, *, needs: str) -> Bench:
     """Return a bench; skip where the jail has no such compiler, unless ASSAY_REQUIRE names it."""
-    bench = Bench(pool, Compiler())
+    bench = Bench(pool, compiler)
     if not getattr(bench.toolchain, needs):
         if needs in required_neighbours():
             pytest.fail(f"ASSAY_REQUIRE names {needs}, and the jail has none")

@@ -8,9 +8,8 @@ from kernel_compiling import ENTRY, HONEST_C, HONEST_CUDA, TIGHT, Bench, open_be
 from assay.errors import InfraFault
 from assay.outcomes import LIMIT_HITS, Outcome
 from assay.sandboxes.backends import open_pool
-from assay.sandboxes.jails import JailPool
 from assay.settings import Settings
-from assay.verifiers.kernels.compile import CompileLimits
+from assay.verifiers.kernels.compile import CompileLimits, Compiler
 from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
 from assay.verifiers.kernels.gate import GateRefused
 from assay.verifiers.kernels.native_gate import NativeRules, check_native
@@ -37,18 +36,6 @@ CUDA_BOMBS = {
     "a constant of gigabytes": "__device__ int a[1 << 28] = {1}; __global__ void f(int* y) { y[0] = a[3]; }",
     "a device that never ends": '#include "/dev/zero"\n',
 }
-
-
-@pytest.fixture(scope="module")
-def bench(pool: JailPool) -> Bench:
-    """A compiler for C."""
-    return open_bench(pool, needs="gcc")
-
-
-@pytest.fixture(scope="module")
-def cuda(pool: JailPool) -> Bench:
-    """A compiler for CUDA."""
-    return open_bench(pool, needs="nvcc")
 
 
 @pytest.mark.parametrize("path", FOREIGN)
@@ -295,7 +282,7 @@ def test_without_a_toolkit_cuda_is_our_fault() -> None:
     pool = open_pool(Settings(slots=1, sandbox="local", cuda_root=Path("/nonexistent")))
     try:
         with pytest.raises(InfraFault, match="ASSAY_CUDA_ROOT"):
-            open_bench(pool, needs="gcc").cuda(HONEST_CUDA)
+            open_bench(pool, Compiler(), needs="gcc").cuda(HONEST_CUDA)
     finally:
         pool.close()
 
@@ -310,7 +297,7 @@ def test_a_toolkit_is_found_where_the_setting_says(tmp_path: Path) -> None:
     pool = open_pool(Settings(slots=1, sandbox="local", cuda_root=tmp_path / "toolkit"))
 
     try:
-        found = open_bench(pool, needs="gcc").toolchain
+        found = open_bench(pool, Compiler(), needs="gcc").toolchain
     finally:
         pool.close()
 
