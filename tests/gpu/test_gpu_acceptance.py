@@ -27,15 +27,17 @@ from assay.sandboxes.devices.interface import (
 from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.devices.telemetry import ClockRule
 from assay.settings import driver_paths
+from assay.verifiers.kernels.abi import cuda_trampoline
 from assay.verifiers.kernels.findings import Finding, Measured, Phase, Reason, Refused
 from assay.verifiers.kernels.measure import check_reference, measure
 from assay.verifiers.kernels.mentions import mentions
+from assay.verifiers.kernels.modules import pack_module
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.ready import NAMES
 from assay.verifiers.kernels.rewards import pay
 from assay.verifiers.kernels.session import Session, Trial
 from assay.verifiers.kernels.speed import Speed
-from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.task import KernelTask, Language
 from assay.verifiers.kernels.time_shares import TimeShares
 
 SECRET = b"a secret of the tests on a GPU"
@@ -83,6 +85,16 @@ def call(runner: Runner, *, deadline_s: float = 10.0) -> Reply | Failure:
     return failure or runner.run()
 
 
+def assert_right(device: CudaDevice, task: KernelTask, kernel: Kernel) -> None:
+    """Check a reference at every size with every kind of values."""
+    with ExitStack() as stack:
+        shares = TimeShares(task.limits.attempt_wall_s, device.now_s())
+        session = Session(Trial(task, "t", SECRET, kernel, kernel), device, shares, stack)
+        check_reference(session)
+
+    assert len(session.reference_diffs) == len(task.shapes) * (len(task.checks) + 1)
+
+
 def test_the_device_keeps_the_contract(bench: Bench, device: CudaDevice) -> None:
     """As the fake, the processor and the scripted device do."""
     kit = Kit(
@@ -96,14 +108,28 @@ def test_the_device_keeps_the_contract(bench: Bench, device: CudaDevice) -> None
 def test_36_references_are_right_on_the_device(bench: Bench, device: CudaDevice, name: str) -> None:
     """At every size with every kind of values."""
     task = ready_task(name)
-    kernel = bench.reference(task)
 
-    with ExitStack() as stack:
-        shares = TimeShares(task.limits.attempt_wall_s, device.now_s())
-        session = Session(Trial(task, "t", SECRET, kernel, kernel), device, shares, stack)
-        check_reference(session)
+    assert_right(device, task, bench.reference(task))
 
-    assert len(session.reference_diffs) == len(task.shapes) * (len(task.checks) + 1)
+
+@pytest.mark.parametrize("name", NAMES)
+def test_36_native_references_are_right_on_the_device(bench: Bench, native: CudaDevice, name: str) -> None:
+    """With host code of their own, called as every native kernel is."""
+    task = ready_task(name, tier="native")
+    kernel = Kernel(bench.native(task.reference.source + cuda_trampoline(task.abi, "assay_call")))
+
+    assert_right(native, task, kernel)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_36_modules_over_torch_are_right_on_the_device(native: CudaDevice, name: str) -> None:
+    """The ready tasks' own, by torch's operations: cuBLAS for a product of matrices."""
+    pytest.importorskip("torch", reason="no torch on this machine")
+    task = ready_task(name, language="torch")
+    if task.reference.language is not Language.TORCH:
+        pytest.skip("torch has no such operation on CUDA")
+
+    assert_right(native, task, Kernel(Artifact(Form.MODULE, pack_module(task.abi, task.reference.source))))
 
 
 def test_36_events_and_wall_agree(bench: Bench, device: CudaDevice) -> None:
