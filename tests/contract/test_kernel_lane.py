@@ -13,6 +13,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 SPEED, REFUSALS = (f"unit/kernels/test_kernel_acceptance_{part}.py" for part in ("speed", "refusals"))
 SANDBOX, CONFINEMENT = "sandbox/test_kernel_compilation.py", "sandbox/test_cpu_runner_confinement.py"
+BOMBS = "sandbox/test_kernel_bombs.py"
 NATIVE, GPU = "hostile/kernels/test_native_hacks.py", "gpu/test_gpu_acceptance.py"
 BUFFERS = "unit/kernels/test_kernel_buffers.py"
 GAINLESS, MACHINE = "hostile/kernels/test_gainless_hacks.py", "hostile/kernels/test_machine_hacks.py"
@@ -108,11 +109,11 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
     ),
     29: (f"{SANDBOX}::test_29_kernels_launch_no_kernels",),
     30: (
-        f"{SANDBOX}::test_30_a_bomb_for_nvcc_ends_within_its_limits",
-        f"{SANDBOX}::test_30_a_bomb_for_gcc_ends_within_its_limits",
-        f"{SANDBOX}::test_30_a_compiler_that_does_not_end_is_ended",
-        f"{SANDBOX}::test_30_a_source_of_ten_megabytes_is_not_compiled",
-        f"{SANDBOX}::test_30_an_unknown_flag_is_refused",
+        f"{BOMBS}::test_30_a_bomb_for_nvcc_ends_within_its_limits",
+        f"{BOMBS}::test_30_a_bomb_for_gcc_ends_within_its_limits",
+        f"{BOMBS}::test_30_a_compiler_that_does_not_end_is_ended",
+        f"{BOMBS}::test_30_a_source_of_ten_megabytes_is_not_compiled",
+        f"{BOMBS}::test_30_an_unknown_flag_is_refused",
     ),
     31: (f"{SANDBOX}::test_31_equal_cuda_is_compiled_once", f"{SANDBOX}::test_31_equal_c_is_compiled_once"),
     32: (

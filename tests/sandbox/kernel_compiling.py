@@ -16,7 +16,7 @@ HONEST_C = "void scale(const float* x, float* y, long n) { for (long i = 0; i < 
 HONEST_CUDA = (
     f"{ENTRY}scale(const float* x, float* y, int n) {{ if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }}\n"
 )
-TIGHT = CompileLimits(wall_s=10, cpu_s=10, memory_mb=768)
+TIGHT = CompileLimits(wall_s=10, cpu_s=3, memory_mb=768)
 
 Compile = Callable[..., Compiled]
 
