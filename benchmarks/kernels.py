@@ -42,6 +42,9 @@ ACCEPTANCE = (("gemm/float32", Kind.EQUAL), ("gemm/float32", Kind.NOISY), ("gemm
 """Tests 1, 2 and 20."""
 SHAPE = re.compile(r": ([0-9.]+) \[([0-9.]+), ([0-9.]+)\], (significant|no significant difference)")
 TOLD = (Outcome.PASSED, Outcome.FAILED)
+NOISE_SHIFT = 0.02
+LEAST_BIAS, MOST_BIAS = 1.05, 1.14
+"""Of the mean of ratios under noise of 0.3, about exp(0.09)."""
 NULL_CHANCE = 1e-3
 """More misses of an interval of 95 % than happen so rarely are a broken promise."""
 
@@ -115,7 +118,7 @@ def broken_promises(kind: Kind, runs: Sequence[Run], *, is_quiet: bool) -> list[
     broken = [f"{run.task}: {run.outcome}: {run.message}" for run in runs if run.outcome not in allowed]
     told = [run for run in runs if run.is_told]
     for run in told:
-        broken += [f"{run.task}: {what} ({run.message})" for what in _broken(kind, run)]
+        broken += [f"{run.task}: {what} ({run.message})" for what in _broken(kind, run, is_quiet=is_quiet)]
     if kind is Kind.EQUAL:
         shapes = [shape for run in told for shape in run.shapes]
         missed = sum(not shape.low <= 1.0 <= shape.high for shape in shapes)
@@ -127,7 +130,7 @@ def broken_promises(kind: Kind, runs: Sequence[Run], *, is_quiet: bool) -> list[
     return broken
 
 
-def _broken(kind: Kind, run: Run) -> Iterator[str]:
+def _broken(kind: Kind, run: Run, *, is_quiet: bool) -> Iterator[str]:
     """Yield what one attempt with times shows that must not be."""
     assert run.speedup is not None  # it is told
     speed = SPEEDS[kind]
@@ -142,10 +145,19 @@ def _broken(kind: Kind, run: Run) -> Iterator[str]:
         if any(shape.low <= 1.0 <= shape.high for shape in run.shapes):
             yield "an interval holds 1"
     if kind is Kind.NOISY:
-        if abs(run.speedup - 1) > 0.02:
-            yield "noise moved the median by more than 2 %"
-        if not 1.05 < (run.mean_of_ratios or 0.0) < 1.14:
-            yield f"the mean of ratios, {run.mean_of_ratios}, is not about 1.09"
+        yield from _broken_by_noise(run, is_quiet=is_quiet)
+
+
+def _broken_by_noise(run: Run, *, is_quiet: bool) -> Iterator[str]:
+    """Yield what noise must not do: to the letter of test 2 on a quiet machine, which alone adds none of its own."""
+    assert run.speedup is not None  # it is told
+    is_within = abs(run.speedup - 1) <= NOISE_SHIFT
+    is_near = all(shape.low <= 1 + NOISE_SHIFT and shape.high >= 1 - NOISE_SHIFT for shape in run.shapes)
+    if not (is_within if is_quiet else is_near):
+        yield "noise moved the median by more than 2 %"
+    mean = run.mean_of_ratios or 0.0
+    if mean < LEAST_BIAS or (is_quiet and mean > MOST_BIAS):
+        yield f"the mean of ratios, {mean:.3f}, is not biased to about 1.09"
 
 
 def chance_of_misses(missed: int, intervals: int) -> float:
@@ -209,7 +221,7 @@ def main() -> int:
     parser.add_argument("--profile", default="quick", help="of the timing")
     parser.add_argument("--retries", type=int, default=0, help="of inconclusive attempts")
     parser.add_argument("--busy", action="store_true", help="load all cores but the one that is timed")
-    parser.add_argument("--quiet", action="store_true", help="the machine is idle: demand test 1's 3 %% as well")
+    parser.add_argument("--quiet", action="store_true", help="the machine is idle: demand tests 1 and 2 to the letter")
     given = parser.parse_args()
     matches = matches_of(given)
     runs: list[Run] = []
