@@ -30,7 +30,8 @@ from assay.settings import load_settings
 ROOT = Path(__file__).parents[1]
 STATIC = (
     "tests/unit/kernels/test_cuda_driver.py", "tests/unit/kernels/test_cuda_device.py",
-    "tests/unit/kernels/test_cuda_native.py", "tests/unit/kernels/test_device_gate.py",
+    "tests/unit/kernels/test_cuda_telemetry.py", "tests/unit/kernels/test_cuda_native.py",
+    "tests/unit/kernels/test_device_gate.py",
 )  # fmt: skip
 COMPILED = ("tests/sandbox/test_kernel_library.py", "-k", "cuda and float32")
 ON_GPU = ("tests/gpu",)
