@@ -12,6 +12,7 @@ from assay.schema import Verdict
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.python_task import PythonTask
+from assay.verifiers.split import cast
 
 pytestmark = pytest.mark.jail
 
@@ -145,13 +146,21 @@ def test_forbidden_names_cost_everything(judge: Judge) -> None:
         {"test_file": "import pytest\n@pytest.mark.skip\ndef test_a(): ...\n"},
         {"test_file": "def test_a(:\n"},
         {"cases": [{"stdin": "", "stdout": ""}], "checker": "def verify(): ..."},
-        {"tests": ["f(1)"], "prompt": "while True: x = 1\n", "style": "expr"},
     ],
 )
 def test_faults_of_the_task_are_no_reward(judge: Judge, fields: dict[str, object]) -> None:
     """They are found before the completion is judged."""
     with pytest.raises(TaskFault):
         judge("def f(x): return x", **fields)
+
+
+def test_a_prompt_that_does_not_end_is_no_reward(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests have only so long before the first of them begins: twenty seconds, less here."""
+    monkeypatch.setattr(cast, "_SET_UP_S", 0.5)
+    monkeypatch.setattr(cast, "_RESIDENT_LIMITS", cast._RESIDENT_LIMITS.model_copy(update={"wall_s": 0.5}))
+
+    with pytest.raises(TaskFault):
+        judge("def f(x): return x", tests=["f(1)"], prompt="while True: x = 1\n", style="expr")
 
 
 _FILE = """
