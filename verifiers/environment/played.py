@@ -83,6 +83,7 @@ def _told(record: Record) -> str:
         end = "ended by an illegal action"
     else:
         end = "terminated" if record.terminated else "truncated" if record.truncated else "left off"
+        end = "cut by max_steps" if record.is_cut else end
     came_to = f"{end} after {counted(record.steps, 'step')} with the return {record.total:g}"
     match record.verified:
         case 0.0:

@@ -99,10 +99,10 @@ class JudgeTask(RuleTask):
     rereads: int = Field(2, ge=0, le=10)
     """How often a question is asked again because its reply cannot be read."""
     on_unreadable: OnUnreadable | None = None
-    """What a text is worth to which no reply comes in time, or none that can be read, while one comes to another text:
-    the task's `gold`, or else a harmless one. Default: `lowest` where there is a gold, else `infra_error`. With
-    `infra_error` said here, also a text at which the endpoint fails otherwise has no reward. A null reward is one that
-    a text can earn by upsetting a weak judge, so give a gold."""
+    """What a text is worth to which no reply comes in time, or none that can be read, or only that the endpoint is
+    busy, while one comes to another text: the task's `gold`, or else a harmless one. Default: `lowest` where there is a
+    gold, else `infra_error`. With `infra_error` said here, also a text at which the endpoint fails otherwise has no
+    reward. A null reward is one that a text can earn by upsetting a weak judge, so give a gold."""
     max_characters: int = Field(100_000, ge=1, le=1_000_000)
     """The longest text that goes to the judge; of a longer one its beginning: then with the flag `input_cut`."""
 
