@@ -46,6 +46,32 @@ def test_a_failure_is_the_lowest_value_or_an_error_of_69(profile: str, simulated
     assert found["driving"] == pytest.approx(driving)
 
 
+@pytest.mark.parametrize(
+    ("completion", "hardened", "published"),
+    [
+        ("<think>new_mpc_params = {'no': 1}</think><answer>new_mpc_params = {'qv': 1}</answer>", 1.0, 0.0),
+        ("<reasoning>new_mpc_params = {'no': 1}</reasoning>new_mpc_params = {'qv': 1}", 1.0, 0.0),
+        ("new_mpc_params = {'no': 1} <answer>new_mpc_params = {'qv': 1}</answer>", 1.0, 0.0),
+        ("<think>new_mpc_params = {'qv': 1}", 0.0, 1.0),
+        ("<reasoning>new_mpc_params = {'qv': 1}</reasoning><answer>I give up</answer>", 0.0, 1.0),
+        ("<answer>new_mpc_params = {'qv': 1}; new_mpc_params = {'no': 1}</answer>", 1.0, 1.0),
+    ],
+)
+def test_only_the_answer_is_read(completion: str, hardened: float, published: float) -> None:
+    """But by the released code, to which drafts count: the first dictionary anywhere."""
+    assert terms(completion)["names"] == hardened
+    assert terms(completion, profile="robotxr1/code")["names"] == published
+
+
+def test_only_the_answers_decision_is_read() -> None:
+    """With the same exception."""
+    completion = "<reasoning>Adhering to Human: False?</reasoning><answer>Adhering to Human: True</answer>"
+    fields = {"kind": "decision", "adheres": True}
+
+    assert judge(completion, **fields).terms["decision"] == 1.0
+    assert judge(completion, **fields, profile="robotxr1/code").terms["decision"] == 0.0
+
+
 @pytest.mark.parametrize(("profile", "driving"), [("robotxr1/paper", -2.45), ("robotxr1/hardened", -4.0)])
 def test_no_dictionary_is_a_failed_run(profile: str, driving: float) -> None:
     """Whatever was measured; the outcome says that there was nothing to drive."""
