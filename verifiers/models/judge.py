@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from assay.errors import EndpointFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
+from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.interface import Prepared, decided
 from assay.verifiers.models import blaming, judge_prompts
 from assay.verifiers.models.blaming import OnUnreadable
@@ -91,7 +92,7 @@ class JudgeTask(RuleTask):
     ask: Literal["together", "apart"] = "together"
     """Whether all events are asked about in one question or in one each, for `caption_recall`."""
     extract: Source = Source.WHOLE
-    """What of the completion is judged: as `extract` of `exact_match`."""
+    """What of the completion is judged: as `extract` of `exact_match`; all but `whole` leave reasoning out."""
     tag: str = Field("answer", pattern=r"^[A-Za-z0-9_-]{1,64}$")
     """The tag that holds it, for `tag` and `after_tag`."""
     votes: int = Field(1, ge=1, le=15)
@@ -126,7 +127,8 @@ class JudgeTask(RuleTask):
 
     def shown(self, completion: str) -> str:
         """Return what of a completion is judged; empty where there is nothing."""
-        return (read(completion, self.extract, self.tag) or "").strip()
+        text = completion if self.extract is Source.WHOLE else without_reasoning(completion)
+        return (read(text, self.extract, self.tag) or "").strip()
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

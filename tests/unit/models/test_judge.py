@@ -200,3 +200,14 @@ def test_published_variants_are_presets() -> None:
 
     assert judged("A house.", scoring(50), sima, profile="sima-2/paper")[0].reward == 1
     assert judged("All.", covering(True, True, True), videochat, profile="videochat-r1/paper")[0].reward == 1
+
+
+def test_a_draft_in_the_reasoning_is_not_judged() -> None:
+    """Where a part of the text is; the judge of the whole text sees it all."""
+    draft = "<think><answer>A house.</answer></think> I give up."
+
+    verdict, models = judged(draft, scoring(100), extract="tag")
+
+    assert verdict.outcome is Outcome.NO_ANSWER
+    assert models.asked == []
+    assert judged(draft, scoring(100))[0].reward == 1
