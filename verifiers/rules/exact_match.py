@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar, Literal, Self, assert_never
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.refusals import misplaced
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.answers.extraction import Block, Source, read, tagged, well_formed
 from assay.verifiers.rules.answers.minerva import minerva
 from assay.verifiers.rules.answers.quantity import value
 from assay.verifiers.rules.answers.squad import careful, overlap, squad
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 Normalise = Literal["exact", "squad", "words", "minerva", "value"]
 MOST_CHARACTERS = 20_000
@@ -100,7 +100,7 @@ _PROFILES = (
 )  # fmt: skip
 
 
-class ExactMatchTask(RuleTask):
+class ExactMatchTask(AnsweringTask):
     """A question with one or several right answers: reward = exact_match (0 or 1, or `scores`), plus format if asked.
 
     The answer is read where `extract` says and compared with each of `answers` as `normalise` says. Where words are
@@ -124,9 +124,6 @@ class ExactMatchTask(RuleTask):
     """The tag that holds the answer, for `tag` and `after_tag`."""
     block: Block = Block.LAST
     """For `tag`: the `first`, the `last`, or the `only` block (several blocks: no answer)."""
-    reasoning: Literal["dropped", "kept"] = "dropped"
-    """Whether what stands in <think> or <thinking> may be the answer; dropped is also all that follows where that is
-    not closed. Published profiles keep it."""
     window: int | None = Field(None, ge=1)
     """Only that many characters at the end of the text are read; default: all."""
     normalise: Normalise = "words"
@@ -187,7 +184,7 @@ class ExactMatch:
 
     def score(self, task: ExactMatchTask, text: str) -> Scored:
         """Return the terms."""
-        said = without_reasoning(text) if task.reasoning == "dropped" else text
+        said = task.answering(text)
         seen = said if task.window is None else said[-task.window :]
         answer = _answer(task, seen)
         right, f1 = (False, 0.0) if answer is None or len(answer) > MOST_CHARACTERS else _compare(task, answer)
