@@ -67,7 +67,7 @@ def test_41_clocks_are_locked_while_the_device_is_open(make: Make) -> None:
         (Reading(is_ecc_on=True), False, "ecc=on"),
     ],
 )
-def test_a_round_on_a_slowed_device_does_not_count(make: Make, reading: Reading, is_throttled: bool, word: str) -> None:
+def test_a_slowed_device_is_told(make: Make, reading: Reading, is_throttled: bool, word: str) -> None:
     """By NVML's reasons, and by a power cap that takes more than a quarter of the clock."""
     board = Board("GPU-1", "Scripted", "580.1", "GPU-1", most_sm_mhz=1980)
     on = make(ScriptedTelemetry(board, reading))
