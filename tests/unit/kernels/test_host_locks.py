@@ -135,7 +135,7 @@ def test_a_lock_whose_file_was_replaced_is_taken_anew(tmp_path: Path, monkeypatc
     monkeypatch.setattr(fcntl, "flock", flock_late)
     with host_lock(tmp_path, DEVICE, time.monotonic() + 10) as lock:
         assert len(taken) == 2
-        assert lock.is_whole()
+        assert lock.is_in_place()
         with pytest.raises(Inconclusive), host_lock(tmp_path, DEVICE, 0):
             pass
 
