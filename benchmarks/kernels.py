@@ -33,7 +33,7 @@ from assay.sandboxes.pool import Pool
 from assay.settings import Settings
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
-from assay.verifiers.kernels.measured_speeds import SpeedTally, timed_kernel
+from assay.verifiers.kernels.measured_speeds import SpeedTally, read_verdict
 from assay.verifiers.kernels.ready import NAMES
 
 USUAL = ("gemm/float32", "reduction/int32", "axpy/float32")
@@ -88,7 +88,7 @@ def measured(pool: Pool, matches: Sequence[Match], runs: int, retries: int, tall
         for one in matches:
             started = time.monotonic()
             verdict = evaluator.evaluate(one.task, f"```c\n{one.source}```").verdict
-            tally.add(timed_kernel(verdict.outcome, verdict.terms, verdict.flags))
+            tally.add(read_verdict(verdict.outcome, verdict.terms, verdict.flags))
             eq2 = verdict.terms.get("cuda_l2_eq2")
             yield Run(
                 one.name,

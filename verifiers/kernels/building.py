@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
-from assay.details import Artifact as Record
+from assay.details import ArtifactRecord
 from assay.errors import InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Artifact, Form
@@ -17,7 +17,7 @@ from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
 from assay.verifiers.kernels.device_launches import fit, launch_of, read_program, triton_request
 from assay.verifiers.kernels.devices import device_arch
 from assay.verifiers.kernels.gate import GateRefused
-from assay.verifiers.kernels.mentions import mentions
+from assay.verifiers.kernels.mentions import find_mentions
 from assay.verifiers.kernels.modules import pack_module
 from assay.verifiers.kernels.native_gate import CUDA_LIBRARIES, NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
@@ -41,7 +41,7 @@ class Built:
     outcome: Outcome | None = None
     message: str = ""
     usage: Usage = field(default_factory=Usage)
-    artifact: Record | None = None
+    artifact: ArtifactRecord | None = None
     """What is known of the compiled kernel, for results."""
 
 
@@ -128,8 +128,8 @@ def _take_module(task: KernelTask, source: str) -> Built:
     return Built(kernel, artifact=_record(Offered(source, Language.TORCH), kernel.artifact, None))
 
 
-def _record(offered: Offered, artifact: Artifact, facts: Facts) -> Record:
-    named = mentions(offered.source, is_python=offered.language.is_python)
+def _record(offered: Offered, artifact: Artifact, facts: Facts) -> ArtifactRecord:
+    named = find_mentions(offered.source, is_python=offered.language.is_python)
     return record_artifact(artifact.form, artifact.content, facts, named)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from assay.outcomes import Outcome
-from assay.verifiers.kernels.measured_speeds import SpeedTally, timed_kernel
+from assay.verifiers.kernels.measured_speeds import SpeedTally, read_verdict
 from assay.verifiers.kernels.ready import NAMES
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
@@ -113,8 +113,8 @@ def test_nulls_are_told_by_measured_speed(benchmark: Any) -> None:
     """One line each."""
     tally = SpeedTally()
     for flags in (("measured_speedup=1.01",), ()):
-        tally.add(timed_kernel(Outcome.INCONCLUSIVE, {}, flags))
-    tally.add(timed_kernel(Outcome.FAILED, {"correct": 1.0, "speedup": 1.0}, ()))
+        tally.add(read_verdict(Outcome.INCONCLUSIVE, {}, flags))
+    tally.add(read_verdict(Outcome.FAILED, {"correct": 1.0, "speedup": 1.0}, ()))
     said: list[dict[str, object]] = []
 
     benchmark.report([run_of(benchmark, "equal", EVEN)], tally, said.append, is_quiet=False)

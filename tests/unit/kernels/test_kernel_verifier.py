@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.details import Artifact as Compiled
-from assay.details import Details, Device
+from assay.details import ArtifactRecord, Details, DeviceRecord
 from assay.errors import Inconclusive, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Artifact, Form
@@ -131,7 +130,8 @@ def test_a_right_kernel_that_is_faster_beyond_doubt_has_passed(
 
 def test_the_verdict_carries_how_it_was_timed_and_what_it_was_compiled_to() -> None:
     """Both records in one, and in the result; nothing where nothing was compiled."""
-    artifact, held = Compiled(form="shared_object", sha256="0" * 64, size_bytes=6), Device(name="cpu", lease=3)
+    artifact = ArtifactRecord(form="shared_object", sha256="0" * 64, size_bytes=6)
+    held = DeviceRecord(name="cpu", lease=3)
     trialled = Trialled(Paid(Scored({"speed": 1.5, "correct": 1.0}), None), KNOWN, Details(device=held, checked=9))
     judged, _ = verifier(lambda: trialled, built=Built(KERNEL, artifact=artifact))
     broken, _ = verifier(lambda: trialled, built=Built(None, Outcome.COMPILE_ERROR))
