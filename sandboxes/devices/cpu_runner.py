@@ -11,7 +11,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.devices import channel, runner_program
 from assay.sandboxes.devices.caches import Flusher
 from assay.sandboxes.devices.interface import Call, Failure, FailureKind, Reply, RunnerLimits
-from assay.sandboxes.devices.processor_time import now_s, process_cpu_s
+from assay.sandboxes.devices.processor_time import RunQueue, now_s, process_cpu_s, waiting
 from assay.sandboxes.devices.segments import Memory
 from assay.sandboxes.devices.toll import Toll
 from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer, stop
@@ -48,6 +48,7 @@ class CpuRunner:
         self._counts_tree = False
         self._idle_since = 0.0
         self._tree_before = 0.0
+        self._queue: RunQueue | None = None
         self._deadline_s = 0.0
         self._is_cold = False
         self._looked_s = 0.0
@@ -70,6 +71,7 @@ class CpuRunner:
         if greeting != runner_program.HELLO or self._pid <= 0:
             raise InfraFault(self._why_unseen())
         self._counts_tree = limits.processes > 1
+        self._queue = RunQueue(self._pid)
         self.freezer = open_freezer(self._pid, limits.processes)
         self._settle_on_cores()
         self._channel.send(runner_program.LOAD)
@@ -123,7 +125,9 @@ class CpuRunner:
 
     def _exchange(self, token: bytes) -> Reply | Failure:
         assert self.freezer is not None  # `load` comes first
+        assert self._queue is not None
         try:
+            waited_s = self._queue.waited_s()
             before_s = process_cpu_s(self._pid)
             started_s = now_s()
             self._channel.send(token)
@@ -135,6 +139,7 @@ class CpuRunner:
             if answer != runner_program.DONE:  # before anything else: it may be gone by now, whatever it said
                 return self._fail(FailureKind.PROTOCOL, "it answered with what is no answer")
             after_s = process_cpu_s(self._pid)
+            waited_s = waiting(waited_s, self._queue.waited_s())
             failure = self._freeze()
             if failure is not None:
                 return failure
@@ -147,6 +152,7 @@ class CpuRunner:
             cpu_s=after_s - before_s,
             after_cpu_s=late_s,
             idle_cpu_s=before_s - self._idle_since,
+            waited_s=waited_s,
         )
         self._idle_since = frozen_s
         return reply
@@ -164,6 +170,8 @@ class CpuRunner:
         self.memory.close_fds()
         if self.freezer is not None:
             self.freezer.close()
+        if self._queue is not None:
+            self._queue.close()
         self._channel.close()
 
     def _end(self) -> None:
@@ -218,7 +226,7 @@ class CpuRunner:
                 return self._failed_end()
             self._idle_since = self._idle_since or process_cpu_s(self._pid)
         except NotStopped as error:
-            return self._fail(FailureKind.PROTOCOL, str(error))
+            return self._fail(FailureKind.DEADLINE, str(error))  # no accusation: it is a matter of time
         except OSError:
             return self._failed_end()
         return None

@@ -1,8 +1,9 @@
 """One runner of a native kernel on a CUDA device: its own process, and a keeper of ours that has the memory.
 
 The kernel's process shares the device's memory with the keeper and is never handed any of the host's. When it has
-answered, the keeper copies the frame at once to where the kernel cannot reach it, and the process is stopped. The call
-is charged until that copy is done: work that is still under way on the device holds the copy up, or is missing in it.
+answered, the keeper copies the segment at once to where the kernel cannot reach it, and the process is stopped. The
+call is charged until that copy is done: work that is still under way on the device holds the copy up, or is missing in
+it.
 
 Time is the judge's own, by the wall: events would be recorded in a process that the kernel's code runs in.
 """
@@ -71,7 +72,7 @@ class NativeRunner:
         return failure or self._freeze() or self._weigh()
 
     def stage(self, call: Call) -> Failure | None:
-        """Have the keeper bring the frame to the device, and put arguments down; the kernel's process is stopped."""
+        """Have the keeper bring the segment to the device, and put arguments down; the kernel's process is stopped."""
         if self._peer.has_spoken():
             self._peer.close()
             return Failure(FailureKind.PROTOCOL, "it spoke without being asked")
@@ -90,7 +91,7 @@ class NativeRunner:
         return reply if isinstance(reply, Failure) else self._toll.take_off(reply, is_cold=self._call.is_cold)
 
     def collect(self) -> Failure | None:
-        """Bring back the frame as it was kept."""
+        """Bring back the segment as it was kept."""
         return self._keeper.collect()
 
     def close(self) -> None:
@@ -111,7 +112,7 @@ class NativeRunner:
         """
         failure = self._keeper.stage(replace(call, offset=0, size_bytes=len(self.segment), launches=()))
         if failure is not None:
-            raise InfraFault(f"the keeper of a frame failed: {failure}")
+            raise InfraFault(f"the keeper of a segment failed: {failure}")
         return None
 
     def _weigh(self) -> Failure | None:
@@ -128,7 +129,7 @@ class NativeRunner:
         return None
 
     def _exchange(self, token: bytes, most_s: float) -> Reply | Failure:
-        """Let it go on for one call, up to the moment when its frame is kept; it is stopped then, or gone."""
+        """Let it go on for one call, up to the moment when the segment is kept; it is stopped then, or gone."""
         assert self.freezer is not None  # `load` comes first
         before_s = self._peer.cpu_s()
         self._peer.wait_at_most(most_s)
@@ -160,7 +161,7 @@ class NativeRunner:
                 return self._peer.died()
         except NotStopped as error:
             self._peer.close()
-            return Failure(FailureKind.PROTOCOL, str(error))
+            return Failure(FailureKind.DEADLINE, str(error))  # no accusation: it is a matter of time
         self._frozen_cpu_s = self._frozen_cpu_s or self._peer.cpu_s()
         return None
 
@@ -189,7 +190,7 @@ def start_keeper(site: Site, segment_bytes: int) -> CudaRunner:
         keeper.close()
         raise
     if failure is not None:
-        raise InfraFault(f"the keeper of a frame did not start: {failure}")
+        raise InfraFault(f"the keeper of a segment did not start: {failure}")
     return keeper
 
 

@@ -1,7 +1,7 @@
 """What a measurement can come to: times that stand, or the reason why there are none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from assay.outcomes import Outcome
@@ -26,9 +26,9 @@ class Reason(StrEnum):
     NONDETERMINISTIC = "nondeterministic"
     """The same inputs gave other bits, and the task forbids that."""
     LATE_WORK = "late_work"
-    """Processor time after answers: work that the clock did not see."""
+    """Processor time after answers, beyond doubt: work that the clock did not see."""
     TWO_CLOCKS = "two_clocks"
-    """More wall time beyond the score clock than the reference needs: work that this clock did not see."""
+    """More wall time beyond the score clock than the reference and its twin need, beyond doubt: hidden work."""
     IMPLAUSIBLE_TIMING = "implausible_timing"
     """A time of zero, or below what physics allows."""
     DIED = "died"
@@ -117,6 +117,8 @@ class ShapeTimes:
     """Whether every time is above zero and the candidate's median not below the floor."""
     alone_s: float | None
     """What the reference takes without the candidate, where it took longer beside it: it wins nothing by that."""
+    unseen_s: float = field(default=0.0, kw_only=True)
+    """What the candidate's usual call is charged because the wall alone shows it; it is in all figures of `speed`."""
     mean_diff: float
     """Mean over rounds of the largest difference of an output from the oracle."""
     warm_up_s: float

@@ -16,7 +16,6 @@ from assay.verifiers.kernels.findings import Finding, Measured, Phase, Reason, R
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.inspection import inspect
 from assay.verifiers.kernels.problems import Problem
-from assay.verifiers.kernels.rounds import late_work
 from assay.verifiers.kernels.session import Refusal, Session, Solved, Trial
 from assay.verifiers.kernels.time_shares import TimeShares
 from assay.verifiers.kernels.timing import time_shapes
@@ -70,18 +69,13 @@ def check_reference(session: Session) -> None:
 def _check_candidate(session: Session) -> None:
     """Check the candidate at every shape with every kind of values, in a runner that is then thrown away."""
     party = session.open(session.trial.candidate, is_candidate=True)
-    replies = []
     for where, index, profile in _cases(session):
         problem = session.problem(where, index, profile)
         solved = session.ask_candidate(party, problem, where, "candidate", is_full=True)
-        replies.append(solved.reply)
         session.check_time()
         if where.index == 0:
             again = session.ask_candidate(party, problem, where, "again", is_full=True)
             _compare_bits(session, problem, (solved, again), where)
-    told = late_work(replies, session.device.facts.margin_s)
-    if told:
-        raise Refusal(Refused(Reason.LATE_WORK, told, Where(Phase.CORRECTNESS, {}, len(replies) - 1)))
     party.close()
 
 
