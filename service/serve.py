@@ -19,6 +19,7 @@ from tempfile import TemporaryFile
 import uvicorn
 
 from assay.errors import AssayError, InfraFault, InvalidRequest
+from assay.interrupts import raise_interrupts
 from assay.service.api import create_app
 from assay.service.assembly import Assembler, check_files
 from assay.service.connection import Connection
@@ -274,6 +275,7 @@ def main() -> int:
     orders = read_orders()
     configure_logging(orders.settings.log_level)
     end_with(orders.parent_pid)
+    raise_interrupts()
 
     def announce(address: str) -> None:
         if orders.ready_fd is not None:

@@ -12,6 +12,7 @@ MESSAGE_CHARACTERS = 2000
 SLACK = 1e-9
 """By how much sums of floats may miss what they are on paper."""
 _KEPT_BYTES = 4096  # of each stream, half of it from the head
+_NOTE = 100  # characters at most that say how much was left out
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,13 @@ def clip(data: bytes) -> str:
     half = _KEPT_BYTES // 2
     left_out = f"\n[... {len(data) - 2 * half} bytes left out ...]\n"
     return data[:half].decode("utf-8", "replace") + left_out + data[-half:].decode("utf-8", "replace")
+
+
+def clip_text(text: str) -> str:
+    """Return captured output itself if it is no longer than `clip` would leave it, else head and tail of it."""
+    if len(text) <= _KEPT_BYTES + _NOTE:
+        return text
+    return clip(text.encode("utf-8", "replace"))
 
 
 def add_usage(first: Usage, second: Usage) -> Usage:
