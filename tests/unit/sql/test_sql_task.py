@@ -47,6 +47,8 @@ def parse(**fields: Any) -> Any:
         ({"schema": "x", "compare": "set", "order": "required"}, "task"),
         ({"schema": "x", "dialect": "oracle"}, "task.dialect"),
         ({"schema": "x", "order_keys": ["a"]}, "task"),
+        ({"schema": "x", "tag": "required", "answer_tag": None}, "task.tag"),
+        ({"schema": "x", "profile": "sql-r1/code", "answer_tag": None}, "task"),
         ({"schema": "x", "order_keys": [0], "order": "required"}, "task.order_keys"),
         ({"schema": "x", "order_keys": [True], "order": "required"}, "task.order_keys"),
     ],
