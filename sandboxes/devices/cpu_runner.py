@@ -19,6 +19,7 @@ from assay.sandboxes.interface import Child, Slot
 
 _CREDENTIALS = struct.Struct("iII")
 _END_S = 10.0
+_MOMENT_S = 1.0
 _LOOK_EVERY_S = 0.1
 _EMPTY_CALLS = 11
 
@@ -258,8 +259,8 @@ class CpuRunner:
 
     def _failed_end(self) -> Failure:
         """Its end of the channel is closed, or it is gone: say how it ended."""
-        deadline = now_s() + 1.0
-        while self._child.exit is None and now_s() < deadline:
+        began_s = now_s()
+        while self._child.exit is None and now_s() < began_s + (_END_S if channel.is_ending(self._pid) else _MOMENT_S):
             self._site.slot.wait((), 0.1)
         if self._child.exit is None:
             return self._fail(FailureKind.PROTOCOL, "it hung up")

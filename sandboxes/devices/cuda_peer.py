@@ -4,21 +4,23 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.errors import InfraFault
 from assay.extras import install_extras
 from assay.sandboxes.devices import cuda_control as control
-from assay.sandboxes.devices.channel import unasked, wait_at_most
+from assay.sandboxes.devices.channel import is_ending, unasked, wait_at_most
 from assay.sandboxes.devices.cuda_faults import failure_of
 from assay.sandboxes.devices.interface import Failure, FailureKind
-from assay.sandboxes.devices.processor_time import process_cpu_s
+from assay.sandboxes.devices.processor_time import now_s, process_cpu_s
 
 _CONTEXT_S = 120.0
 """For a context: without persistence mode a driver initialises its devices first, one after the other."""
 _END_S = 20.0
 _MOMENT_S = 0.5
+_LOOK_S = 0.005
 _NO_CUPY = f"cupy is not installed: {install_extras('cuda')}"
 
 
@@ -128,9 +130,12 @@ class Peer:
 
     def died(self) -> Failure:
         """End it, if it has not ended, and say how it did."""
-        try:
-            code = self._process.wait(1.0)
-        except subprocess.TimeoutExpired:
+        code = self._process.poll()
+        began_s = now_s()
+        while code is None and now_s() < began_s + (_END_S if is_ending(self.pid) else _MOMENT_S):
+            time.sleep(_LOOK_S)
+            code = self._process.poll()
+        if code is None:
             self.close()
             return Failure(FailureKind.PROTOCOL, "it hung up")
         self.close()

@@ -40,6 +40,7 @@ def groups() -> set[str]:
         ("*(volatile int*)8 = 1;", FailureKind.DIED, "SIGSEGV"),
         ("kill(getpid(), SIGKILL);", FailureKind.DIED, "SIGKILL"),
         ("close(3);", FailureKind.DIED, "status 1"),
+        ("close(3); for (;;) pause();", FailureKind.PROTOCOL, "hung up"),
         ('write(3, "x", 1);', FailureKind.PROTOCOL, "no answer"),
         ('write(3, "dd", 2); pause();', FailureKind.PROTOCOL, "no answer"),
         ("signal(SIGTERM, SIG_IGN); for (;;) pause();", FailureKind.DEADLINE, "0.3 s"),
