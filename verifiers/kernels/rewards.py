@@ -119,7 +119,7 @@ def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
         "speedup_low": geometric([(bounded(rule, times, _low(times)), times.weight) for times in finding.shapes]),
         "cuda_l2_eq2": _mean(finding, rule, lambda speed: speed.cuda_l2_eq2) - 1.0,
         "cuda_l2_code": _mean(finding, rule, lambda speed: speed.cuda_l2_code) - 1.0,
-        "max_abs_diff": finding.max_abs_diff,
+        "max_abs_diff": min(finding.max_abs_diff, MOST_FACTOR),
         "length": float(length),
     }
     if implausible:

@@ -1,5 +1,6 @@
 """What a finding earns, how long a source is, and which tasks are refused."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +52,23 @@ def test_hardened_pays_what_is_certain() -> None:
     assert reward(measured(shape())) == pytest.approx(1.8)
     assert reward(measured(shape(is_significant=False))) == 1.0
     assert reward(measured(shape(speedup=0.5, low=0.4, safe_low=0.4))) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("formula", Formula)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        shape(),
+        shape(speedup=1e9, low=1e9, safe_low=1e9, cuda_l2_eq2=1e9, cuda_l2_code=1e9),
+        shape(speedup=1e-12, low=1e-12, safe_low=1e-12, cuda_l2_eq2=-1.0, cuda_l2_code=-1.0),
+        shape(cuda_l2_eq2=math.inf, cuda_l2_code=math.nan, mean_diff=1e300),
+    ],
+)
+def test_no_kernel_can_drive_a_term_out_of_its_range(formula: Formula, odd: ShapeTimes) -> None:
+    """That would be a fault of this verifier, and no reward: neither by its speed nor by how far its outputs differ."""
+    published = {"alpha": 1.0, "beta": 1.0} if formula is Formula.CUDA_L2_EQ3 else {}
+
+    assert math.isfinite(reward(Measured((odd,), 1e300, 100, {}), 10**6, formula=formula, **published))
 
 
 @pytest.mark.parametrize("formula", [formula for formula in Formula if formula is not Formula.CUDA_L2_EQ3])

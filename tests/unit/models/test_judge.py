@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judging_attempts import CAPTION, NONCE, REGISTRY, RUBRIC, covering, judged, nonce_of, scoring
+from judging_attempts import CAPTION, NONCE, REGISTRY, RUBRIC, Say, covering, judged, nonce_of, scoring
 
 from assay.errors import EndpointFault, InvalidRequest
 from assay.outcomes import Outcome
@@ -104,6 +104,24 @@ def test_json_that_a_judge_repeats_from_the_text_is_no_verdict(text: str) -> Non
     assert judged(text, say)[0].terms["score"] == 3
     with pytest.raises(EndpointFault, match="no verdict in 3 replies"):
         judged(text, lambda _, __: text)
+
+
+def test_a_reply_is_read_to_its_end() -> None:
+    """However often a judge repeats itself, what it says last counts as much as what it says first."""
+
+    def say(*scores: int, mentions: int = 0) -> Say:
+        def reply(_: str, request: Request) -> str:
+            nonce = nonce_of(request)
+            said = [json.dumps({"nonce": nonce, "score": score}) for score in scores]
+            return "\n".join([*said[:-1], *[f"The number is {nonce}."] * mentions, said[-1]])
+
+        return reply
+
+    assert judged("A house.", say(*[90] * 40))[0].terms["score"] == 90
+    assert judged("A house.", say(90, 90, mentions=8))[0].terms["score"] == 90
+    for other in (say(*[90] * 40, 10), say(90, 10, mentions=100)):
+        with pytest.raises(EndpointFault, match="no verdict in 3 replies"):
+            judged("A house.", other)
 
 
 def test_a_captions_reward_is_the_share_of_events() -> None:
