@@ -86,7 +86,7 @@ class JudgeTask(RuleTask):
     question: str = Field("", max_length=100_000)
     """What the text is an answer to, if the judge shall know, for `rubric`."""
     threshold: float = Field(50.0, gt=0, le=100, allow_inf_nan=False)
-    """The lowest score that passes, for `rubric`."""
+    """The lowest score that passes, for `rubric`: of 0 to 100, so that half of it is 50, and 0.5 next to nothing."""
     events: tuple[Event, ...] = Field((), max_length=64)
     """The reference events, for `caption_recall`."""
     ask: Literal["together", "apart"] = "together"

@@ -169,17 +169,17 @@ class SimulatorTask(RuleTask):
         read = dict(_READ)
         if self.profile is not None and self.mode is Mode.DECISION:
             read[Mode.DECISION] = (*read[Mode.DECISION], *_AS_RELEASED)  # what a profile presets
-        self.refuse_fields_of_other_kinds(self.mode, read, _TOLD[self.mode])
-        for place, what in self._missing():
-            raise misplaced((place,), what, absent=True)
-        if self.mode is Mode.RACE_CAR and not isinstance(self.track, str) and not 6 <= len(self.track) <= 2000:
-            raise misplaced(("track",), f"a track has 6 to 2000 rows, and this one has {len(self.track)}")
         if self.mode is Mode.PLUG_IN and not self.requires:
             raise misplaced(
                 ("simulator",),
                 f"unknown simulator {self.simulator!r}",
                 f"use {RACE_CAR}, or name in `requires` the module of the package that brings it",
             )
+        self.refuse_fields_of_other_kinds(self.mode, read, _TOLD[self.mode])
+        for place, what in self._missing():
+            raise misplaced((place,), what, absent=True)
+        if self.mode is Mode.RACE_CAR and not isinstance(self.track, str) and not 6 <= len(self.track) <= 2000:
+            raise misplaced(("track",), f"a track has 6 to 2000 rows, and this one has {len(self.track)}")
         return self
 
     def _missing(self) -> Iterator[tuple[str, str]]:

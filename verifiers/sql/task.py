@@ -142,6 +142,21 @@ class SqlTask(RuleTask):
             return document
         return document_including(document, (_ENGINE,))
 
+    @model_validator(mode="before")
+    @classmethod
+    def _tell_the_gold_from_its_query(cls, document: Any) -> Any:
+        if isinstance(document, Mapping) and "gold" in document and "gold_sql" not in document:
+            what = "required: a query that gives the right rows; `gold` is a whole completion"
+            raise misplaced(("gold_sql",), what, "say the query in `gold_sql`", absent=True)
+        return document
+
+    @field_validator("order_keys", mode="before")
+    @classmethod
+    def _count_from_one(cls, keys: Any) -> Any:
+        if isinstance(keys, list | tuple) and any(type(key) is int and key < 1 for key in keys):
+            raise ValueError("columns are counted from 1")
+        return keys
+
     @field_validator("database")
     @classmethod
     def _stay_below_the_folder(cls, name: str) -> str:

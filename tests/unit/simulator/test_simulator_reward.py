@@ -11,6 +11,7 @@ from simulator_attempts import MEASURED, answer, judge
 
 from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome
+from assay.verifiers.builtin import default_registry
 from assay.verifiers.simulator.dictionary import Refused, find_dictionary, settle
 from assay.verifiers.simulator.parameters import RACE_CAR_PARAMETERS
 
@@ -287,3 +288,13 @@ def test_a_number_that_cannot_be_written_is_refused(value: str) -> None:
 
     assert found is not None
     assert isinstance(settle(found, RACE_CAR_PARAMETERS), Refused)
+
+
+def test_an_unknown_simulator_is_refused_by_its_name() -> None:
+    """Whatever else is there, such as the goal of the race car that was meant."""
+    task = {"id": "t", "verifier": "simulator", "simulator": "racecar", "goal": {"measure": "raceline"}}
+
+    with pytest.raises(InvalidRequest, match="unknown simulator 'racecar'") as caught:
+        default_registry().parse_task(task)
+
+    assert caught.value.path == "task.simulator"
