@@ -20,7 +20,7 @@ from assay.service.chunks import Entry, Member, TaskRef, Terms
 from assay.service.connection import translated
 from assay.service.draft import Draft, NewBatch
 from assay.service.fakes import EchoTask, fake_registry
-from assay.service.problems import of_error
+from assay.service.problems import of_error, of_unknown_path
 from assay.service.recording import judged, unjudged
 from assay.service.serve import check_exposure, serve
 from assay.service.telemetry import Gauges, Tally, render
@@ -117,6 +117,19 @@ def test_a_service_whose_files_are_missing_is_refused_before_it_starts(name: str
 
     assert caught.value.path == name
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "fix"),
+    [("/v1/v1/batches", "without /v1"), ("/v1/batch", "/v1/batches"), ("/v1/scores/", "/v1/score"), ("/x", "docs/")],
+)
+def test_an_unknown_path_is_told_the_one_that_was_meant(path: str, fix: str) -> None:
+    """Also where a client's address ends in /v1."""
+    problem = of_unknown_path(path, ["/v1/batches", "/v1/score", "/healthz"])
+
+    assert (problem.status, problem.slug) == (404, "not-found")
+    assert path in problem.detail
+    assert fix in problem.fix
 
 
 def test_metrics_are_cumulative_histograms_and_counters() -> None:
