@@ -14,9 +14,12 @@ from assay.sandboxes.devices.interface import Clock, Reply
 from assay.verifiers.kernels.dtypes import Floats
 from assay.verifiers.kernels.rounds import RoundLog, clocked, late_s
 from assay.verifiers.kernels.schedule import Slot
+from assay.verifiers.kernels.speed import exact_interval
 
 DOUBT = 1e-6
 """The probability at most, at one shape, that a machine alone leads to an accusation."""
+BLUR = 1e-3
+"""The probability that honest calls differ by more than is taken for their difference."""
 USUAL_SHARE = 0.95
 """Of honest calls: what more hides than as many of them do is charged to the call itself."""
 
@@ -77,18 +80,32 @@ def charges(log: RoundLog, clock: Clock, resolution: float) -> Floats:
     """Return what is added to each of the candidate's times by a clock, for what the wall alone shows; seconds.
 
     To all of them, what its usual call takes on the wall beyond its usual time and beyond what honest calls do, if that
-    is more than the device resolves (`resolution`, a share of the reference's time). To a call that hides more than
-    nearly all honest calls do, what it hides: means of ratios see single calls. Honest calls are scaled up to longer
-    ones.
+    is more than the device resolves (`resolution`, a share of the reference's time) and than honest calls differ by
+    (`_blur_s`). To a call that hides more than nearly all honest calls do, what it hides: means of ratios see single
+    calls. Honest calls are scaled up to longer ones.
     """
     mine, theirs = (clocked(log.replies[slot], clock) for slot in (Slot.CANDIDATE, Slot.REFERENCE))
     if clock is Clock.WALL or not mine.size:
         return np.zeros_like(mine)
-    least = resolution * float(np.median(theirs))
     longer = max(1.0, float(np.median(mine)) / max(float(np.median(theirs)), 1e-12))
+    least = max(resolution * float(np.median(theirs)), longer * _blur_s(log, clock))
     honest = np.concatenate([unseen_s(log.replies[slot], clock) for slot in (Slot.REFERENCE, Slot.TWIN)])
     usual, most = (longer * float(np.quantile(honest, share)) for share in (0.5, USUAL_SHARE))
     unseen = unseen_s(log.replies[Slot.CANDIDATE], clock)
     common = float(np.median(mine + unseen) - np.median(mine)) - usual
     common = common if common > least else 0.0
     return np.where(unseen - usual > max(most - usual, least), np.maximum(unseen - usual, common), common)
+
+
+def _blur_s(log: RoundLog, clock: Clock) -> float:
+    """Return the half-width of the median difference between reference and twin in what the clock does not see.
+
+    0 where the kernel does not tell of waiting: a machine's stalls must not pay for work that hides among them.
+    """
+    pair = [log.replies[slot] for slot in (Slot.REFERENCE, Slot.TWIN)]
+    if any(reply.waited_s is None for replies in pair for reply in replies):
+        return 0.0
+    reference, twin = (unseen_s(replies, clock) for replies in pair)
+    differences = reference - twin
+    half_width = exact_interval(differences, BLUR).half_width
+    return half_width if math.isfinite(half_width) else float(np.ptp(differences)) / 2

@@ -42,7 +42,9 @@ def a_call(
     """A call of a kernel on a machine that holds up that share of all."""
     used_s, waited_s = seconds * float(rng.lognormal(0.0, 0.005)), held_up(rng, share)
     told = {"cpu_s" if clock is Clock.CPU else "device_s": used_s}
-    return Reply(used_s + hidden_s + waited_s + float(rng.uniform(2e-5, 6e-5)), **told, waited_s=waited_s * is_told)
+    return Reply(
+        used_s + hidden_s + waited_s + float(rng.uniform(2e-5, 6e-5)), **told, waited_s=waited_s if is_told else None
+    )
 
 
 def rounds(seed: int, clock: Clock, candidate: Calls, honest: Calls, count: int = 30) -> RoundLog:
@@ -93,6 +95,15 @@ def test_hiding_is_not_faster_where_nobody_tells_of_waiting(clock: Clock, hides:
         told = replace(told, candidate=told.candidate + charges(log, clock, RESOLUTION))
         found = summarise(told, np.random.default_rng(seed), alpha=spent(1), least=RESOLUTION)
         assert not found.is_significant or found.speedup < 1
+
+
+def test_what_honest_calls_differ_by_is_not_charged() -> None:
+    """A short kernel, whose launches vary by half of what it takes: equal ones stay equal in every session."""
+    honest = partial(a_call, seconds=5e-5, is_told=True)
+
+    for seed in SEEDS:
+        charged = charges(rounds(seed, Clock.DEVICE, honest, honest), Clock.DEVICE, 0.01)
+        assert np.median(charged) == 0.0
 
 
 def test_hiding_in_a_few_calls_is_charged_to_those() -> None:
