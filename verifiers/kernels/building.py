@@ -105,13 +105,9 @@ class Builder:
 
 def _native_rules(task: KernelTask, offered: Offered, toolchain: Toolchain) -> NativeRules:
     machine = toolchain.processor.partition("-")[0]
-    if _is_cuda(offered):
+    if offered.language is Language.CUDA:
         return NativeRules((task.abi.entry, ENTRY), machine, libraries=CUDA_LIBRARIES)
     return NativeRules((task.abi.entry, SERVE), machine)
-
-
-def _is_cuda(offered: Offered) -> bool:
-    return offered.language is Language.CUDA
 
 
 def _torch_version(task: KernelTask) -> str:
@@ -161,6 +157,7 @@ def job_of(task: KernelTask, offered: Offered) -> Job:
 def _glue(task: KernelTask, offered: Offered) -> str:
     """Return what of ours is compiled beside a source."""
     if offered.plan is None:
-        is_cuda = _is_cuda(offered)
-        return cuda_trampoline(task.abi, ENTRY) if is_cuda else trampoline(task.abi, ENTRY) + LOOP_SOURCE
+        if offered.language is Language.CUDA:
+            return cuda_trampoline(task.abi, ENTRY)
+        return trampoline(task.abi, ENTRY) + LOOP_SOURCE
     return triton_request(task.abi, offered.plan[0], _arch(task)) if offered.language is Language.TRITON else ""
