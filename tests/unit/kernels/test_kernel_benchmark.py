@@ -21,6 +21,7 @@ C_NAMES = [name for name in NAMES if name.endswith("float32")]
 @pytest.fixture(scope="module")
 def benchmark() -> Iterator[Any]:
     """The program as a module, beside its neighbours."""
+    before = set(sys.modules)
     sys.path.insert(0, str(BENCHMARKS))
     spec = importlib.util.spec_from_file_location("kernels_benchmark", BENCHMARKS / "kernels.py")
     assert spec is not None
@@ -30,6 +31,9 @@ def benchmark() -> Iterator[Any]:
     spec.loader.exec_module(module)
     yield module
     sys.path.remove(str(BENCHMARKS))
+    for name in sys.modules.keys() - before:
+        if str(BENCHMARKS) in (getattr(sys.modules[name], "__file__", None) or ""):
+            del sys.modules[name]
 
 
 def run_of(benchmark: Any, kind: str, *shapes: tuple[float, float, float, bool], **fields: Any) -> Any:
