@@ -15,19 +15,20 @@ _ALONE = {
     "integration/test_load.py": "as many requests as a service takes, in time",
     "sandbox/test_cpu_runner_calls.py": "kernels are timed",
     "sandbox/test_cpu_runner_ends.py": "kernels are timed",
+    "sandbox/test_kernel_bombs.py": "compilers take memory and processor time up to their limits",
+    "sandbox/test_kernel_modules.py": "kernels are timed",
     "sandbox/test_kernel_timing_jobs.py": "kernels are timed",
 }
 """Folders and files of tests that need the machine for themselves, with the reason."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Say what the marker means; a place that is not there is an error."""
+def pytest_configure() -> None:
+    """A place that is not there is an error."""
     if missing := [place for place in _ALONE if not (_HERE / place).exists()]:
         raise pytest.UsageError(f"tests/conftest.py names what is not there: {missing}")
-    config.addinivalue_line("markers", "alone: needs the machine for itself; see tests/conftest.py")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` does not choose
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of `_ALONE`."""
     for item in items:
