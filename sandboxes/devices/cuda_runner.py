@@ -94,7 +94,7 @@ class CudaRunner:
         """Wait until the frame is kept. Raises InfraFault."""
         failure = self.checked(self._peer.hear(), control.SNAPPED)
         if failure is not None:
-            raise InfraFault(f"the keeper of a frame failed: {failure}")
+            raise InfraFault(f"the keeper of a segment failed: {failure}")
 
     def collect(self) -> Failure | None:
         """Bring the frame back."""

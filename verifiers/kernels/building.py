@@ -41,7 +41,7 @@ class Built:
     outcome: Outcome | None = None
     message: str = ""
     usage: Usage = field(default_factory=Usage)
-    artifact: ArtifactRecord | None = None
+    record: ArtifactRecord | None = None
     """What is known of the compiled kernel, for results."""
 
 
@@ -62,7 +62,7 @@ class Builder:
             kernel, facts = self._admit(task, offered, compiled.artifact.data, slot)
         except GateRefused as refused:
             return Built(None, refused.outcome, str(refused), compiled.usage)
-        return Built(kernel, usage=compiled.usage, artifact=_record(offered, kernel.artifact, facts))
+        return Built(kernel, usage=compiled.usage, record=_record(offered, kernel.artifact, facts))
 
     def reference(self, task: KernelTask, slot: Slot) -> Kernel:
         """Build the task's reference. Raises TaskFault if it cannot be."""
@@ -121,7 +121,7 @@ def _take_module(task: KernelTask, source: str) -> Built:
         told = f"the source has {size} bytes; at most {most} are taken" if size > most else "the source is no text"
         return Built(None, Outcome.COMPILE_ERROR, told)
     kernel = Kernel(Artifact(Form.MODULE, pack_module(task.abi, source)))
-    return Built(kernel, artifact=_record(Offered(source, Language.TORCH), kernel.artifact, None))
+    return Built(kernel, record=_record(Offered(source, Language.TORCH), kernel.artifact, None))
 
 
 def _record(offered: Offered, artifact: Artifact, facts: Facts) -> ArtifactRecord:

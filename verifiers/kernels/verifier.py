@@ -58,7 +58,7 @@ class KernelVerifier:
             update={
                 "usage": built.usage,
                 "versions": self._builder.versions(task, slot),
-                "details": (trialled.details or Details()).model_copy(update={"artifact": built.artifact}),
+                "details": (trialled.details or Details()).model_copy(update={"artifact": built.record}),
             }
         )
 

@@ -137,7 +137,7 @@ def test_the_verdict_carries_how_it_was_timed_and_what_it_was_compiled_to() -> N
     artifact = ArtifactRecord(form="shared_object", sha256="0" * 64, size_bytes=6)
     held = DeviceRecord(name="cpu", lease=3)
     trialled = Trialled(Paid(scored(1.5), None), KNOWN, Details(device=held, checked=9))
-    judged, _ = verifier(lambda: trialled, built=Built(KERNEL, artifact=artifact))
+    judged, _ = verifier(lambda: trialled, built=Built(KERNEL, record=artifact))
     broken, _ = verifier(lambda: trialled, built=Built(None, Outcome.COMPILE_ERROR))
 
     verdict = judged.judge(TASK, ANSWER, FakeSlot())
