@@ -18,13 +18,15 @@ from assay.verifiers.kernels.speed import exact_interval
 
 DOUBT = 1e-6
 """The probability at most, at one shape, that a machine alone leads to an accusation."""
+CHANCE = 1e-3
+"""The probability that a machine alone has all calls charged where the kernel tells of waiting."""
 BLUR = 1e-3
 """The probability that honest calls differ by more than is taken for their difference."""
 USUAL_SHARE = 0.95
 """Of honest calls: what more hides than as many of them do is charged to the call itself."""
 
 
-def is_beyond_doubt(mine: Floats, honest: Sequence[Floats], margin_s: float) -> bool:
+def is_beyond_doubt(mine: Floats, honest: Sequence[Floats], margin_s: float, doubt: float = DOUBT) -> bool:
     """Say whether the candidate is above both honest calls, by a margin, in more rounds than chance allows.
 
     The three calls of a round come in a secret random order. If the machine is the cause, whatever it does and however
@@ -36,7 +38,7 @@ def is_beyond_doubt(mine: Floats, honest: Sequence[Floats], margin_s: float) -> 
     if share <= 1 / 3:
         return False
     distance = share * math.log(3 * share) + (0.0 if share == 1 else (1 - share) * math.log(1.5 * (1 - share)))
-    return math.exp(-count * distance) <= DOUBT
+    return math.exp(-count * distance) <= doubt
 
 
 def late_work(log: RoundLog, margin_s: float) -> str:
@@ -93,8 +95,17 @@ def charges(log: RoundLog, clock: Clock, resolution: float) -> Floats:
     usual, most = (longer * float(np.quantile(honest, share)) for share in (0.5, USUAL_SHARE))
     unseen = unseen_s(log.replies[Slot.CANDIDATE], clock)
     common = float(np.median(mine + unseen) - np.median(mine)) - usual
-    common = common if common > least else 0.0
+    common = common if common > least and _is_told(log, clock) else 0.0
     return np.where(unseen - usual > max(most - usual, least), np.maximum(unseen - usual, common), common)
+
+
+def _is_told(log: RoundLog, clock: Clock) -> bool:
+    """Say whether the candidate's excess is more than chance; taken for granted where nobody tells of waiting."""
+    pair = [log.replies[slot] for slot in (Slot.REFERENCE, Slot.TWIN)]
+    if any(reply.waited_s is None for replies in pair for reply in replies):
+        return True
+    honest = [unseen_s(replies, clock) for replies in pair]
+    return is_beyond_doubt(unseen_s(log.replies[Slot.CANDIDATE], clock), honest, 0.0, CHANCE)
 
 
 def _blur_s(log: RoundLog, clock: Clock) -> float:
