@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.errors import InfraFault
 from assay.outcomes import Outcome
@@ -13,7 +13,7 @@ from assay.sandboxes.devices.caches import Flusher
 from assay.sandboxes.devices.interface import Call, Failure, FailureKind, Reply, RunnerLimits
 from assay.sandboxes.devices.processor_time import RunQueue, now_s, process_cpu_s, waiting
 from assay.sandboxes.devices.segments import Memory
-from assay.sandboxes.devices.toll import Toll
+from assay.sandboxes.devices.toll import Share, Toll
 from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer, stop
 from assay.sandboxes.interface import Child, Slot
 
@@ -39,11 +39,12 @@ class Site:
 class CpuRunner:
     """Implements `interface.Runner`."""
 
-    def __init__(self, site: Site, child: Child, channel: socket.socket, memory: Memory) -> None:
+    def __init__(self, site: Site, child: Child, channel: socket.socket, memory: Memory, toll: Share) -> None:
         self._site = site
         self._child = child
         self._channel = channel
         self.memory = memory
+        self._toll = toll
         self.freezer: Freezer | None = None
         self._pid = 0
         self._counts_tree = False
@@ -75,7 +76,7 @@ class CpuRunner:
         self._queue = RunQueue(self._pid)
         self.freezer = open_freezer(self._pid, limits.processes)
         self._settle_on_cores()
-        self._channel.send(runner_program.LOAD)
+        channel.tell(self._channel, runner_program.LOAD)
         answer = self._hear()
         if isinstance(answer, Failure):
             return answer
@@ -90,9 +91,9 @@ class CpuRunner:
     def stage(self, call: Call) -> Failure | None:
         """Write the arguments, and empty the caches for a cold call. The runner stays frozen."""
         self._look_after_slot()
-        unasked = channel.unasked(self._channel)
-        if unasked is not None:
-            return self._fail(FailureKind.PROTOCOL, "it spoke without being asked") if unasked else self._failed_end()
+        failure = self._check_quiet()
+        if failure is not None:
+            return failure
         if len(call.launches) != 1:
             raise InfraFault(f"a native kernel is called once, not {len(call.launches)} times")
         self.memory.write_arguments(call.launches[0].arguments)
@@ -103,26 +104,38 @@ class CpuRunner:
         return None
 
     def run(self) -> Reply | Failure:
-        """Run the staged call; the runner is frozen, or gone, when this returns. An empty call's time is taken off."""
+        """Run the staged call; the runner is frozen, or gone, when this returns. An empty call's time is taken off.
+
+        One that answers early computes while the judge wakes up: the wall is never below the processor time.
+        """
         reply = self._exchange(runner_program.GO)
-        return reply if isinstance(reply, Failure) else self._site.toll.take_off(reply, is_cold=self._is_cold)
+        if isinstance(reply, Failure):
+            return reply
+        told = self._toll.take_off(reply, is_cold=self._is_cold)
+        return replace(told, wall_s=max(told.wall_s, told.cpu_s or 0.0))
 
     def weigh(self) -> Failure | None:
-        """Learn what a call takes that calls nothing, from cold and from warm caches, if that is not known by now."""
-        if self._site.toll.is_known:
+        """Learn what a call takes that calls nothing, from cold and from warm caches, if this runner is to tell."""
+        if self._toll.is_known:
             return None
-        self._site.toll.weighed += 1
         for is_cold in (False, True):
             replies = []
             for _ in range(_EMPTY_CALLS):
                 if is_cold:
                     self._site.flusher.flush()
-                reply = self._exchange(runner_program.IDLE)
+                reply = self._check_quiet() or self._exchange(runner_program.IDLE)
                 if isinstance(reply, Failure):
                     return reply
                 replies.append(reply)
-            self._site.toll.learn(replies, is_cold=is_cold)
+            self._toll.learn(replies, is_cold=is_cold)
         return None
+
+    def _check_quiet(self) -> Failure | None:
+        """Look whether it said something unasked, hung up, or left unread what it was told."""
+        unasked = channel.unasked(self._channel)
+        if unasked is not None:
+            return self._fail(FailureKind.PROTOCOL, "it spoke without being asked") if unasked else self._failed_end()
+        return self._fail(FailureKind.PROTOCOL, channel.UNREAD) if channel.is_unread(self._channel) else None
 
     def _exchange(self, token: bytes) -> Reply | Failure:
         assert self.freezer is not None  # `load` comes first
@@ -131,7 +144,8 @@ class CpuRunner:
             waited_s = self._queue.waited_s()
             before_s = process_cpu_s(self._pid)
             started_s = now_s()
-            self._channel.send(token)
+            if not channel.tell(self._channel, token):
+                return self._fail(FailureKind.PROTOCOL, channel.UNREAD)
             self.freezer.thaw()
             answer = self._hear()
             ended_s = now_s()

@@ -20,7 +20,7 @@ from assay.sandboxes.devices.cuda_runner import BESIDE_S, CudaRunner, spawn_runn
 from assay.sandboxes.devices.interface import Artifact, Call, Failure, FailureKind, Form, Reply, RunnerLimits
 from assay.sandboxes.devices.processor_time import now_s
 from assay.sandboxes.devices.segments import Segment, pack_arguments
-from assay.sandboxes.devices.toll import Toll
+from assay.sandboxes.devices.toll import Share, Toll
 from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer, stop
 
 PROGRAMS: Mapping[Form, str] = {
@@ -34,7 +34,7 @@ _EMPTY_CALLS = 11
 class NativeRunner:
     """Implements `interface.Runner`."""
 
-    def __init__(self, peer: Peer, keeper: CudaRunner, page: Segment, toll: Toll) -> None:
+    def __init__(self, peer: Peer, keeper: CudaRunner, page: Segment, toll: Share) -> None:
         self._peer = peer
         self._keeper = keeper
         self._page = page
@@ -73,9 +73,9 @@ class NativeRunner:
 
     def stage(self, call: Call) -> Failure | None:
         """Have the keeper bring the segment to the device, and put arguments down; the kernel's process is stopped."""
-        if self._peer.has_spoken():
-            self._peer.close()
-            return Failure(FailureKind.PROTOCOL, "it spoke without being asked")
+        failure = self._peer.check_quiet()
+        if failure is not None:
+            return failure
         if len(call.launches) != 1:
             raise InfraFault(f"a native kernel is called once, not {len(call.launches)} times")
         self._call = call
@@ -116,12 +116,14 @@ class NativeRunner:
         return None
 
     def _weigh(self) -> Failure | None:
-        """Learn what a call takes that calls nothing, from cold and from warm caches."""
+        """Learn what a call takes that calls nothing, from cold and from warm caches, if its runner is to tell."""
+        if self._toll.is_known:
+            return None
         for is_cold in (False, True):
             replies = []
             for _ in range(_EMPTY_CALLS):
                 self._keep(Call(0, len(self.segment), (), BESIDE_S, is_cold))
-                reply = self._exchange(control.IDLE, BESIDE_S)
+                reply = self._peer.check_quiet() or self._exchange(control.IDLE, BESIDE_S)
                 if isinstance(reply, Failure):
                     return reply
                 replies.append(reply)
@@ -203,7 +205,8 @@ def start_native(
     kernel = os.memfd_create("kernel", os.MFD_CLOEXEC)
     try:
         write_memory_file(kernel, artifact.content)
-        runner = NativeRunner(start_peer(site, PROGRAMS[artifact.form], (page.fd, kernel)), keeper, page, toll)
+        share = Share(toll, artifact.form, is_ours=limits.is_ours)
+        runner = NativeRunner(start_peer(site, PROGRAMS[artifact.form], (page.fd, kernel)), keeper, page, share)
     finally:
         os.close(kernel)
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from assay.errors import InfraFault
 from assay.extras import install_extras
 from assay.sandboxes.devices import cuda_control as control
-from assay.sandboxes.devices.channel import is_ending, unasked, wait_at_most
+from assay.sandboxes.devices.channel import UNREAD, is_ending, is_unread, tell, unasked, wait_at_most
 from assay.sandboxes.devices.cuda_faults import failure_of
 from assay.sandboxes.devices.interface import Failure, FailureKind
 from assay.sandboxes.devices.processor_time import now_s, process_cpu_s
@@ -81,12 +81,13 @@ class Peer:
         wait_at_most(self._channel, seconds)
 
     def tell(self, token: bytes) -> Failure | None:
-        """Send a byte."""
+        """Send a byte, without waiting. After a Failure it has been ended."""
         try:
-            self._channel.send(token)
+            if tell(self._channel, token):
+                return None
         except OSError:
             return self.died()
-        return None
+        return self.broke(UNREAD)
 
     def hear(self) -> bytes | Failure:
         """Return what it says next, which ought to be one byte. After a Failure it has been ended."""
@@ -104,9 +105,16 @@ class Peer:
         self.wait_at_most(most_s)
         return self.tell(token) or self.hear()
 
-    def has_spoken(self) -> bool:
-        """Say whether it has said something that nobody asked for, or has hung up."""
-        return unasked(self._channel) is not None
+    def check_quiet(self) -> Failure | None:
+        """Look whether it said something unasked, hung up, or left unread what it was told; it has been ended then."""
+        if unasked(self._channel) is not None:
+            return self.broke("it spoke without being asked")
+        return self.broke(UNREAD) if is_unread(self._channel) else None
+
+    def broke(self, detail: str) -> Failure:
+        """End it for a breach of the protocol."""
+        self.close()
+        return Failure(FailureKind.PROTOCOL, detail)
 
     def close(self) -> None:
         """End it, its context with it. Idempotent. Raises InfraFault if it does not end."""

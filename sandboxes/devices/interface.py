@@ -165,6 +165,8 @@ class RunnerLimits:
     """Processes and threads, its own first thread among them."""
     start_s: float = 10.0
     """Until it says that it is ready."""
+    is_ours: bool = False
+    """Whether its kernel is the judge's or the task's own: what every call takes is learned from those."""
 
 
 @dataclass(frozen=True)

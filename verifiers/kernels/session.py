@@ -87,7 +87,8 @@ class Session:
     def open(self, kernel: Kernel, *, is_candidate: bool) -> Party:
         """Start a runner, which ends with the session at the latest. A reference that does not start is a fault."""
         began_s = self.device.now_s()
-        party = start(self.device, kernel, self.task, self.stream("ground").bytes(FRAME_ALIGN))
+        ground = self.stream("ground").bytes(FRAME_ALIGN)
+        party = start(self.device, kernel, self.task, ground, is_ours=not is_candidate)
         took_s = self.device.now_s() - began_s
         if is_candidate:
             self.shares.charge_candidate(START, took_s)

@@ -134,11 +134,15 @@ def test_whoever_speaks_without_being_asked_is_found(device: CudaDevice, build: 
 @pytest.mark.skipif(not syscalls.landlock_version(), reason="no Landlock")
 def test_who_leaves_unread_what_it_is_told_broke_the_protocol(device: CudaDevice, build: Build) -> None:
     """The channel would fill up, call by call, until the judge waits for room in it for ever."""
-    peeks = "ssize_t recv(int fd, void *to, size_t n, int flags) { (void)flags; "
-    # what it was told stays on the channel: it is put back to the end that it came from
-    again = f"{peeks} return syscall(45, fd, to, n, MSG_PEEK, 0, 0); }}\n"
-    runner = opened(device, build(again + CALL + " (void)x; }"))
-    del runner
+    answers = "int from = 0; char told; for (int fd = 3; fd < 256; fd++) { "
+    answers += "if (setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &from, sizeof from)) continue; "
+    answers += 'do send(fd, "d", 1, 0); while (recv(fd, &told, 1, MSG_PEEK) == 1); }'
+    runner = opened(device, build(f"{CALL} (void)x; {answers} }}"))
+
+    replies = [call(runner), call(runner), call(runner)]
+
+    assert all(isinstance(reply, Reply) for reply in replies[:2]), replies
+    assert replies[2] == Failure(FailureKind.PROTOCOL, "it left unread what it was told")
 
 
 def test_a_native_kernel_reaches_nothing_but_the_device(device: CudaDevice, build: Build, tmp_path: Path) -> None:

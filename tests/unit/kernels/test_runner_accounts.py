@@ -1,12 +1,13 @@
 """What the kernel of this machine tells of a runner's process: that it waits for a processor, and that it ends."""
 
 import os
+import socket
 import subprocess
 import sys
 
 import pytest
 
-from assay.sandboxes.devices.channel import is_ending
+from assay.sandboxes.devices.channel import is_ending, is_unread, tell
 from assay.sandboxes.devices.processor_time import RunQueue, now_s, waiting
 
 BUSY_S = 0.05
@@ -58,3 +59,21 @@ def test_nothing_is_known_where_a_look_told_nothing() -> None:
     assert waiting(None, 1.0) is None
     assert waiting(1.0, None) is None
     assert waiting(2.0, 1.0) == 0.0
+
+
+def test_telling_never_waits_for_who_does_not_read() -> None:
+    """A full channel takes nothing more; what is unread is known, and a closed channel is told apart."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert tell(ours, b"g")
+        assert is_unread(ours)
+        theirs.recv(1, socket.MSG_PEEK)
+        assert is_unread(ours)
+        theirs.recv(1)
+        assert not is_unread(ours)
+        while tell(ours, b"g"):
+            pass
+        assert is_unread(ours)
+        theirs.close()
+        with pytest.raises(BrokenPipeError):
+            tell(ours, b"g")
