@@ -12,7 +12,7 @@ from assay.verifiers.kernels.dtypes import DType, Values, rounded
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.operation import Expected
 from assay.verifiers.kernels.oracles import expected_of
-from assay.verifiers.kernels.problems import Problem, make_problem
+from assay.verifiers.kernels.problems import Problem, make_problem, size_name
 from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.kernels.tolerance import Nonfinite, ToleranceMode, compare
 
@@ -31,7 +31,7 @@ def _of_shape(task: KernelTask, index: int) -> Iterator[str]:
     axes = task.shapes[index].axes
     for profile in dict.fromkeys((*task.checks, ValueProfile.TIMING)):
         problem = make_problem(task, _SEED, ("lint", index), axes, profile)
-        where = f"{dict(axes)} with {profile} values"
+        where = f"{size_name(task, index)} with {profile} values"
         yield from (f"{fault} ({where})" for fault in _of_values(problem))
         if profile is ValueProfile.TIMING:
             yield from (f"{fault} ({where})" for fault in (*_of_answer(problem), *_of_inputs(problem)))
@@ -43,11 +43,11 @@ def _of_values(problem: Problem) -> Iterator[str]:
     """The right output must have the output's shape, and be finite unless the task says what is not."""
     expected, placed = problem.expected, problem.output
     if expected.values.shape != placed.shape:
-        yield f"the oracle gives shape {expected.values.shape}, the output has {placed.shape}"
+        yield "the oracle's result has another shape than the output"
     elif problem.task.tolerance.nonfinite is Nonfinite.REJECT and placed.param.dtype.is_float:
         held = rounded(expected.values, placed.param.dtype)
         if not np.isfinite(held).all():
-            yield f"{int(np.count_nonzero(~np.isfinite(held)))} right values are not finite in {placed.param.dtype}"
+            yield f"some right values are not finite in {placed.param.dtype}"
 
 
 def _of_answer(problem: Problem) -> Iterator[str]:

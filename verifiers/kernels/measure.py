@@ -42,9 +42,9 @@ def measure(trial: Trial, device: Device) -> Finding:
 def _cases(session: Session) -> Iterator[tuple[Where, int, ValueProfile]]:
     """Every shape with every kind of values, timed inputs among them."""
     profiles = dict.fromkeys((*session.task.checks, ValueProfile.TIMING))
-    for index, shape in enumerate(session.task.shapes):
+    for index in range(len(session.task.shapes)):
         for number, profile in enumerate(profiles):
-            yield Where(Phase.CORRECTNESS, shape.axes, number), index, profile
+            yield session.where(Phase.CORRECTNESS, index, number), index, profile
 
 
 def check_reference(session: Session) -> None:
@@ -58,9 +58,10 @@ def check_reference(session: Session) -> None:
         answered = session.ask_reference(party, problem, where, "reference", is_whole=True)
         found = inspect(problem, answered.frame, answered.after, is_reference=True)
         if found.reason is not None:
-            raise TaskFault(f"the reference is wrong on {profile} values: {found.message} ({where})")
-        if written := party.strays():
-            raise TaskFault(f"the reference writes {written} bytes outside of its buffers ({where})")
+            told = where.tell(found.message, found.reason)
+            raise TaskFault(f"the reference is wrong on {profile} values: {told}")
+        if party.strays():
+            raise TaskFault(f"the reference writes outside of its buffers ({where})")
         session.reference_diffs[index, profile] = found.max_abs_diff
         session.check_time()
     party.close()

@@ -123,8 +123,8 @@ def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
         "length": float(length),
     }
     if implausible:
-        reason, shape = Reason.IMPLAUSIBLE_TIMING, dict(implausible[0].shape)
-        told = f"{reason} at {shape}: a time of zero, or below what physics allows"
+        reason = Reason.IMPLAUSIBLE_TIMING
+        told = f"{reason} at {implausible[0].size}: a time of zero, or below what physics allows"
         scored = Scored({"speed": rule.minimum, **figures}, message=told, flags=finding.flags)
         return Paid(scored, OUTCOMES[reason])
     value = max(rule.minimum, _value(rule, finding, length))
@@ -241,11 +241,10 @@ def _told(finding: Measured) -> str:
     """Say what was found, shape by shape."""
     lines = []
     for times in finding.shapes:
-        axes = ", ".join(f"{name}={extent}" for name, extent in times.shape.items())
         speed = times.speed
         assert speed is not None  # a plausible shape has ratios
         told = "significant" if speed.is_significant else "no significant difference"
-        figures = f"{axes}: {speed.speedup:.3f} [{speed.low:.3f}, {speed.high:.3f}]"
+        figures = f"{times.size}: {speed.speedup:.3f} [{speed.low:.3f}, {speed.high:.3f}]"
         lines.append(f"{figures}, {told}{_bound(times)}{_charged(times)}")
     return "; ".join(lines)
 

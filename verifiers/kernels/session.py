@@ -13,7 +13,7 @@ from assay.verifiers.kernels.findings import Phase, Reason, Refused, Where
 from assay.verifiers.kernels.generators import ValueProfile, random_stream
 from assay.verifiers.kernels.inspection import Inspected, inspect, may_be_spot_checked, spot_check
 from assay.verifiers.kernels.parties import REASONS, Answered, Kernel, Party, say, start
-from assay.verifiers.kernels.problems import Problem, make_problem
+from assay.verifiers.kernels.problems import Problem, make_problem, size_name
 from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.kernels.time_shares import START, Part, TimeShares
 
@@ -83,6 +83,11 @@ class Session:
         """Draw the inputs of one place of the session; `index` is the shape's."""
         labels = (self.trial.name, where.phase, index, where.index, *more)
         return make_problem(self.task, self.trial.secret, labels, where.shape, profile)
+
+    def where(self, phase: Phase, index: int, number: int) -> Where:
+        """Return a place of the session; `index` is the shape's, and `number` counts within the phase."""
+        is_hidden = index >= len(self.task.public_shapes)
+        return Where(phase, self.task.shapes[index].axes, number, size_name(self.task, index), is_hidden)
 
     def open(self, kernel: Kernel, *, is_candidate: bool) -> Party:
         """Start a runner, which ends with the session at the latest. A reference that does not start is a fault."""
@@ -208,7 +213,7 @@ class Session:
         party = self.open(self.trial.reference, is_candidate=False)
         for index in unknown:
             if index != START:
-                where = Where(Phase.CORRECTNESS, self.task.shapes[index].axes, index)
+                where = self.where(Phase.CORRECTNESS, index, index)
                 problem = self.problem(where, index, ValueProfile.TIMING, "alone")
                 self.ask_reference(party, problem, where, "alone")
         party.close()

@@ -16,7 +16,7 @@ from assay.verifiers.kernels.findings import Phase, Reason, Refused, ShapeTimes,
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.measured_speeds import flag
 from assay.verifiers.kernels.parties import Party
-from assay.verifiers.kernels.problems import least_s
+from assay.verifiers.kernels.problems import least_s, size_name
 from assay.verifiers.kernels.quiet import Patience, Quiet, pass_gate, time_alone
 from assay.verifiers.kernels.rounds import RoundLog
 from assay.verifiers.kernels.schedule import (
@@ -277,6 +277,7 @@ class _ShapeTimer:
         floor_s = least_s(self._session.task, quiet.shape.axes, self._session.device.facts)
         return ShapeTimes(
             shape=quiet.shape.axes,
+            size=size_name(self._session.task, quiet.index),
             weight=quiet.shape.weight,
             clock=look.clock,
             speed=speed,
@@ -293,4 +294,4 @@ class _ShapeTimer:
         )
 
     def _where(self, phase: Phase, number: int) -> Where:
-        return Where(phase, self._quiet.shape.axes, number)
+        return self._session.where(phase, self._quiet.index, number)

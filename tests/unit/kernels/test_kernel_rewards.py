@@ -30,7 +30,7 @@ def shape(weight: float = 1.0, mean_diff: float = 0.0, alone_s: float | None = N
     """Times at one shape, twice as fast but for what is given."""
     found = replace(SPEED, **speed)
     return ShapeTimes(
-        {"m": 8}, weight, Clock.WALL, found, 0.0, True, alone_s, mean_diff, 0.5, 2.0, 1, True, throttled=0
+        {"m": 8}, weight, Clock.WALL, found, 0.0, True, alone_s, mean_diff, 0.5, 2.0, 1, True, throttled=0, size="m=8"
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def test_caps_and_floors_hold_before_shapes_are_joined(formula: Formula) -> None
 @pytest.mark.parametrize("formula", [formula for formula in Formula if formula is not Formula.CUDA_L2_EQ3])
 def test_a_refused_candidate_earns_the_minimum(reason: Reason, formula: Formula) -> None:
     """By every formula; the outcome says what happened, and the message why."""
-    refused = Refused(reason, "told", Where(Phase.ROUND, {"m": 8}, 3))
+    refused = Refused(reason, "told", Where(Phase.ROUND, {"m": 8}, 3, "m=8"))
 
     assert reward(refused, formula=formula, minimum=-1.0) == -1.0
     assert OUTCOMES[reason] is REFUSALS[reason]
