@@ -142,8 +142,8 @@ class NativeRunner:
         failure = self._checked(answer, control.DONE)
         if failure is not None:
             return failure
+        answered_s = self._peer.cpu_s()  # first: what it computes from here on is late
         self._keeper.snapshot()
-        answered_s = self._peer.cpu_s()
         failure = self._freeze()
         if failure is not None:
             return failure

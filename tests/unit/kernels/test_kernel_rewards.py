@@ -122,6 +122,23 @@ def test_a_refused_candidate_earns_the_minimum(reason: Reason, formula: Formula)
     assert earned(refused).scored.message == f"{reason}: told (round 3 at m=8)"
 
 
+@pytest.mark.parametrize(("rows", "terms", "is_refused"), [(1, 200_000, False), (1, 4_000_000, True)])
+def test_sums_so_long_that_parts_may_be_left_out_are_the_tasks_fault(rows: int, terms: int, is_refused: bool) -> None:
+    """The bound of rounding errors grows faster than what is left out, also where nothing else is told of an output."""
+    task = KernelTask.model_validate(
+        {
+            "id": "long",
+            "verifier": "kernel",
+            "kernel": "reduction/float32",
+            "public_shapes": [{"axes": {"rows": rows, "cols": terms}}],
+            "hidden_shapes": [],
+            "checks": ["normal"],
+        }
+    )
+
+    assert any("3% of 'x' can be left out" in fault for fault in lint(task)) is is_refused
+
+
 def test_equation_3_needs_pairs() -> None:
     """As many differences as ratios, and one at least."""
     for ratios, diffs in (([], []), ([1.0], [])):
