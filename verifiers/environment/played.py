@@ -81,9 +81,10 @@ def _told(record: Record) -> str:
     """Say what an episode came to, for one whose reward is less than all there is."""
     if record.is_lost:
         end = "ended by an illegal action"
+    elif record.is_cut:
+        end = "cut by max_steps"
     else:
         end = "terminated" if record.terminated else "truncated" if record.truncated else "left off"
-        end = "cut by max_steps" if record.is_cut else end
     came_to = f"{end} after {counted(record.steps, 'step')} with the return {record.total:g}"
     match record.verified:
         case 0.0:

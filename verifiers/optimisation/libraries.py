@@ -88,14 +88,15 @@ def _symbols_kept_apart() -> Iterator[None]:
     """Have what is imported meanwhile load no shared library for all others to find their symbols in.
 
     pulp 3.3 loads highspy's that way, for an extension of its own that it does not bring, and then OR-Tools calls into
-    it instead of its own HiGHS of another version, which ends in SIGSEGV.
+    it instead of its own HiGHS of another version, which ends in SIGSEGV. Not thread-safe: a warm interpreter has one
+    thread.
     """
-    names = vars(ctypes)
-    names["RTLD_GLOBAL"], shared = ctypes.RTLD_LOCAL, ctypes.RTLD_GLOBAL
+    shared = ctypes.RTLD_GLOBAL
+    ctypes.RTLD_GLOBAL = ctypes.RTLD_LOCAL  # type: ignore[misc]  # a constant, to type checkers
     try:
         yield
     finally:
-        names["RTLD_GLOBAL"] = shared
+        ctypes.RTLD_GLOBAL = shared  # type: ignore[misc]
 
 
 def named_in(program: str) -> tuple[str, ...]:

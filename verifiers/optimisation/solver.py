@@ -126,7 +126,7 @@ def _lack(task: SolverTask, found: Found, calls: Sequence[Call]) -> str:
         return ""
     if task.gold_objective is None or task.gold_objective == objective.UNBOUNDED:
         words = (INFEASIBLE if task.gold_objective is None else UNBOUNDED, NONE)
-        return "" if any(call.said in words for call in calls) else f"no solver said so {_HEARD}"
+        return "" if any(call.said in words for call in calls) else f"no solver said that there is no solution {_HEARD}"
     solved = [call for call in calls if call.said in (OPTIMAL, FEASIBLE)]
     if not solved:
         return f"no solver was called that found a solution {_HEARD}"
