@@ -22,7 +22,7 @@ pytestmark = [
 REGISTRY = default_registry()
 MODEL = {"sense": "maximize", "variables": [{"name": "x", "high": 3}], "objective": {"terms": {"x": 1}}}
 LAKE = {"verifier": "environment", "env": "FrozenLake-v1", "kwargs": {"is_slippery": False}, "success_return": 1}
-LAP = {"verifier": "simulator", "goal": {"measure": "centerline"}, "pass_threshold": 3.5}
+LAP = {"verifier": "simulator", "goal": {"measure": "centerline"}, "pass_threshold": 3.5, "read": "whole"}
 BEST = {"verifier": "optimum", "model": MODEL, "places": ["fence"]}
 TASK: dict[str, Any] = {
     "id": "t",
