@@ -8,6 +8,7 @@ from assay.verifiers.environment.verifier import EnvironmentVerifier
 from assay.verifiers.interface import Verifier
 from assay.verifiers.kernels.judging import Measurer
 from assay.verifiers.kernels.verifier import KernelVerifier
+from assay.verifiers.languages.verifier import StdioVerifier
 from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.models.chain import ChainVerifier
 from assay.verifiers.models.judge import JudgeVerifier
@@ -95,6 +96,7 @@ def _executed(databases: Path | None, measurer: Measurer | None) -> tuple[Verifi
         SimulatorVerifier(),
         SolverVerifier(),
         SqlVerifier(databases),
+        StdioVerifier(),
     )
 
 

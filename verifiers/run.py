@@ -14,7 +14,7 @@ from assay.verifiers.rules.rule import refuse_limits_of_tests
 from assay.verifiers.scoring import Policy, conclude, refuse
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
-from assay.verifiers.stdio import Case, run_cases
+from assay.verifiers.stdio import Case, python_runner, run_cases
 from assay.verifiers.surroundings import surroundings_for
 
 
@@ -70,7 +70,8 @@ class RunVerifier:
         surroundings = surroundings_for((sources.reading.text,))
         comparison = parse_comparison(task.compare)
         payload = pack_sources(sources, "__main__", task.forbid)
-        judged = run_cases(slot, payload, [Case(task.stdin, task.stdout)], task.limits, comparison, surroundings)
+        run = python_runner(slot, payload, task.limits, surroundings)
+        judged = run_cases(run, [Case(task.stdin, task.stdout)], task.limits, comparison)
         if judged.refused is not None:
             return refuse(*judged.refused, judged.marks, judged.trace)
         return conclude(judged.marks, Policy(pass_threshold=task.pass_threshold), judged.trace)
