@@ -29,7 +29,8 @@ class StdioVerifier:
     task_model = StdioTask
 
     def __init__(self) -> None:
-        self._builder = Builder()
+        self.builder = Builder()
+        """What compiles, and says which languages can be had."""
 
     def reward_range(self, task: StdioTask) -> tuple[float, float]:
         """Return 0 and 1: nothing passed, and all."""
@@ -58,7 +59,7 @@ class StdioVerifier:
         source = read_program(completion, task.spoken, fence_required=fence_required)
         if source is None:
             return Refused(Outcome.NO_ANSWER, f"the completion holds no program in {task.language}")
-        built = self._builder.build(slot, Source(task.spoken, source, _as_bytes(task.files)))
+        built = self.builder.build(slot, Source(task.spoken, source, _as_bytes(task.files)))
         return built if isinstance(built, Refused) else _runner(slot, built, task)
 
     def _checked(self, task: StdioTask, judged: Judged, slot: Slot) -> tuple[Mark, ...]:
@@ -67,7 +68,7 @@ class StdioVerifier:
             return judged.marks
         texts = [(case.stdin, case.stdout) for case in task.cases]
         if isinstance(task.checker, CheckerProgram):
-            return check_by_program(slot, self._builder, task.checker, texts, judged)
+            return check_by_program(slot, self.builder, task.checker, texts, judged)
         return check_outputs(slot, task.checker, texts, judged, task.limits)
 
 
