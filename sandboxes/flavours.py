@@ -45,8 +45,8 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "duckdb": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.duckdb_program"),
 }
 _WITHOUT_TESTS = frozenset({
-    "digits", "duckdb", "environments", "highs", "kernel", "languages", "math", "modelling", "simulator", "solvers", "sqlite",
-    "torch",
+    "digits", "duckdb", "environments", "highs", "kernel", "languages", "math", "modelling", "simulator", "solvers",
+    "sqlite", "torch",
 })  # fmt: skip
 _ORACLES = (
     "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",

@@ -8,6 +8,7 @@ from assay.verifiers.environment.verifier import EnvironmentVerifier
 from assay.verifiers.interface import Verifier
 from assay.verifiers.kernels.judging import Measurer
 from assay.verifiers.kernels.verifier import KernelVerifier
+from assay.verifiers.languages.building import Builder
 from assay.verifiers.languages.verifier import StdioVerifier
 from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.models.chain import ChainVerifier
@@ -84,6 +85,7 @@ def _asking() -> tuple[Verifier, ...]:
 
 def _executed(databases: Path | None, measurer: Measurer | None) -> tuple[Verifier, ...]:
     """Return the verifiers that run something; some remember, so each registry has its own."""
+    builder = Builder()
     return (
         EnvironmentVerifier(),
         KernelVerifier(measurer=measurer),
@@ -92,11 +94,11 @@ def _executed(databases: Path | None, measurer: Measurer | None) -> tuple[Verifi
         ProgramVerifier(),
         PythonVerifier(),
         ReasoningGymVerifier(),
-        RunVerifier(),
+        RunVerifier(builder),
         SimulatorVerifier(),
         SolverVerifier(),
         SqlVerifier(databases),
-        StdioVerifier(),
+        StdioVerifier(builder),
     )
 
 

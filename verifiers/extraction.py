@@ -77,10 +77,8 @@ class _Open:
     line: int
 
 
-def _find_blocks(
-    lines: list[str], deepest: int | None, tag: re.Pattern[str]
-) -> tuple[tuple[Block, ...], bool, int]:
-    """Return the blocks of the language and the untagged blocks, whether any fence was met, and where the text ends (see below)."""
+def _find_blocks(lines: list[str], deepest: int | None, tag: re.Pattern[str]) -> tuple[tuple[Block, ...], bool, int]:
+    """Return the language's and the untagged blocks, whether any fence was met, and where the text ends (see below)."""
     found: list[tuple[Block, bool]] = []
     fenced = False
     current: _Open | None = None
@@ -108,9 +106,7 @@ def _find_blocks(
     return tuple(filled or kept), fenced, end
 
 
-def _add(
-    found: list[tuple[Block, bool]], lines: list[str], opened: _Open, end: int, tag: re.Pattern[str]
-) -> None:
+def _add(found: list[tuple[Block, bool]], lines: list[str], opened: _Open, end: int, tag: re.Pattern[str]) -> None:
     name = named.group(1) if (named := _TAG.match(opened.tag)) else ""
     tagged = tag.fullmatch(name) is not None
     code = "\n".join(_dedent(line, opened) for line in lines[opened.line + 1 : end])

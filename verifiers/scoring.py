@@ -11,7 +11,8 @@ from assay.schema import Limits, Scoring, TestResult, Usage, Verdict
 MESSAGE_CHARACTERS = 2000
 SLACK = 1e-9
 """By how much sums of floats may miss what they are on paper."""
-_KEPT_BYTES = 4096  # of each stream, half of it from the head
+KEPT_BYTES = 4096
+"""What is kept of each output stream where nothing else is said, half of it from the head."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,15 @@ class Trace:
     exit_code: int | None = None
     usage: Usage = field(default_factory=Usage)
     flags: tuple[str, ...] = ()
+    kept_bytes: int = KEPT_BYTES
+    """Of each stream."""
 
     def over(self, verdict: Verdict, messages: Iterable[str] = ()) -> Verdict:
         """Return a verdict with what was left, flagged `missing_module` if one of the messages tells of one."""
         missing = ("missing_module",) if any(one.startswith("ModuleNotFoundError") for one in messages) else ()
         left = {
-            "stdout": clip(self.stdout),
-            "stderr": clip(self.stderr),
+            "stdout": clip(self.stdout, self.kept_bytes),
+            "stderr": clip(self.stderr, self.kept_bytes),
             "exit_code": self.exit_code,
             "usage": self.usage,
             "flags": (*verdict.flags, *self.flags, *missing),
@@ -137,13 +140,13 @@ def _limit_message(cut_by: Outcome, limits: Limits) -> str:
             return f"cut short: {cut_by}"
 
 
-def clip(data: bytes) -> str:
-    """Return head and tail of captured output as text, 4 kB in all."""
-    if len(data) <= _KEPT_BYTES:
+def clip(data: bytes, kept_bytes: int = KEPT_BYTES) -> str:
+    """Return head and tail of captured output as text, `kept_bytes` in all."""
+    if len(data) <= kept_bytes:
         return data.decode("utf-8", "replace")
-    half = _KEPT_BYTES // 2
+    half = kept_bytes // 2
     left_out = f"\n[... {len(data) - 2 * half} bytes left out ...]\n"
-    return data[:half].decode("utf-8", "replace") + left_out + data[-half:].decode("utf-8", "replace")
+    return data[:half].decode("utf-8", "replace") + left_out + data[len(data) - half :].decode("utf-8", "replace")
 
 
 def add_usage(first: Usage, second: Usage) -> Usage:

@@ -26,6 +26,11 @@ class Budget:
         self._failed = False
         self._started: float | None = None
 
+    @property
+    def used_s(self) -> float:
+        """Seconds that the tests which have ended took together."""
+        return self._used_s
+
     def start(self) -> None:
         """A test, or the loading of the completion, begins."""
         self._started = self._clock()

@@ -52,6 +52,8 @@ class Judged:
     refused: tuple[Outcome, str] | None
     trace: Trace
     outputs: tuple[bytes, ...] = ()
+    wall_s: float = 0.0
+    """Wall seconds of all runs together, those without a core left out."""
 
 
 Runner = Callable[[bytes, Budget], Run]
@@ -86,7 +88,7 @@ def run_cases(run: Runner, cases: Sequence[Case], limits: Limits, comparison: Co
         mark = mark_run(ran, case, comparison)
         budget.spend(mark)
         marks.append(mark)
-    return Judged(tuple(marks), None, _trace(runs), tuple(ran.stdout for ran in runs))
+    return Judged(tuple(marks), None, _trace(runs), tuple(ran.stdout for ran in runs), budget.used_s)
 
 
 def mark_run(run: Run, case: Case, comparison: Comparison) -> Mark:

@@ -66,7 +66,8 @@ PROGRAMS = {
         "let x:number=0;for(;;){x++;}\n",
         'const k:any[]=[];for(;;)k.push(Buffer.alloc(1000000,"x"));\n',
         'const fs:any=require("fs");for(;;)fs.writeSync(1,"x".repeat(1000));\n',
-        'require("child_process").spawn("sleep",["300"],{detached:true,stdio:"ignore"} as any).unref();console.log(0);\n',
+        'require("child_process").spawn("sleep",["300"],{detached:true,stdio:"ignore"} as any)'
+        ".unref();console.log(0);\n",
         "const x: = ;\n",
     ),
     "java": Programs(
@@ -85,7 +86,8 @@ PROGRAMS = {
         'package main\nimport "fmt"\nfunc main(){var a,b int;fmt.Scan(&a,&b);fmt.Println(a+b)}\n',
         'package main\nimport ("fmt";"os")\nfunc main(){fmt.Fprintln(os.Stderr,"bad");os.Exit(3)}\n',
         "package main\nvar x int\nfunc main(){for{x++}}\n",
-        "package main\nvar k [][]byte\nfunc main(){for{b:=make([]byte,1000000);for i:=range b{b[i]=1};k=append(k,b)}}\n",
+        "package main\nvar k [][]byte\n"
+        "func main(){for{b:=make([]byte,1000000);for i:=range b{b[i]=1};k=append(k,b)}}\n",
         'package main\nimport "fmt"\nfunc main(){for{fmt.Println("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")}}\n',
         'package main\nimport ("fmt";"os/exec")\n'
         'func main(){c:=exec.Command("setsid","sleep","300");c.Start();fmt.Println(0)}\n',
@@ -97,7 +99,8 @@ PROGRAMS = {
         'fn main(){eprintln!("bad");std::process::exit(3);}\n',
         "fn main(){let mut x=0u64;loop{unsafe{std::ptr::write_volatile(&mut x,1);}}}\n",
         "fn main(){let mut k=Vec::new();loop{k.push(vec![1u8;1000000]);}}\n",
-        'use std::io::Write;\nfn main(){let mut o=std::io::stdout();loop{let _=writeln!(o,"xxxxxxxxxxxxxxxxxxxxxx");}}\n',
+        "use std::io::Write;\n"
+        'fn main(){let mut o=std::io::stdout();loop{let _=writeln!(o,"xxxxxxxxxxxxxxxxxxxxxx");}}\n',
         'fn main(){let _=std::process::Command::new("setsid").args(["sleep","300"]).spawn();println!("0");}\n',
         "fn main(){x}\n",
     ),

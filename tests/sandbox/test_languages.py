@@ -51,7 +51,13 @@ def judge(pool: Pool, verifier: StdioVerifier, language: str) -> Iterator[Judge]
 
     def judge_source(source: str, stdin: str = "", stdout: str = "", **fields: object) -> Verdict:
         task = StdioVerifier.task_model.model_validate(
-            {"id": "t", "verifier": "stdio", "language": language, "cases": [{"stdin": stdin, "stdout": stdout}], **fields}
+            {
+                "id": "t",
+                "verifier": "stdio",
+                "language": language,
+                "cases": [{"stdin": stdin, "stdout": stdout}],
+                **fields,
+            }
         )
         with pool.slot() as slot:
             return verifier.judge(task, source, slot)
@@ -113,5 +119,5 @@ def test_a_language_that_is_absent_is_our_fault(pool: Pool) -> None:
     absent = LANGUAGES["bash"].__class__(
         "brainfuck", (), "main.bf", ("no-such-interpreter", "{source}"), ("no-such-interpreter",), "+", "install it"
     )
-    with pool.slot() as slot, pytest.raises(InfraFault, match="no-such-interpreter is not installed.*install it"):
+    with pool.slot() as slot, pytest.raises(InfraFault, match=r"no-such-interpreter is not installed.*install it"):
         Builder().check_offered(slot, absent)

@@ -14,7 +14,9 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Run the job in `payload`, and send what came of it on the socket `fds[0]`."""
     job = msgpack.unpackb(payload)
     job["environment"] = surroundings(job["environment"])
-    missing = next((line[0] for line in job["lines"] if shutil.which(line[0], path=job["environment"]["PATH"]) is None), "")
+    missing = next(
+        (line[0] for line in job["lines"] if shutil.which(line[0], path=job["environment"]["PATH"]) is None), ""
+    )
     answer = _not_installed(missing) if missing else compile_job(job)
     with socket.socket(fileno=fds[0]) as channel:
         channel.sendall(msgpack.packb(answer))

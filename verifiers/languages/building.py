@@ -5,6 +5,7 @@ and nowhere else.
 """
 
 import hashlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
@@ -74,8 +75,8 @@ class Built:
     diagnostics: str = ""
     """What the compiler said of it: warnings."""
     usage: Usage = field(default_factory=Usage)
-    compiled: bool = False
-    cached: bool = False
+    wall_s: float = 0.0
+    """What the compiler took; nothing where the artifact was known."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class Refused:
     outcome: Outcome
     message: str
     usage: Usage = field(default_factory=Usage)
+    wall_s: float = 0.0
+    """What the compiler took."""
 
 
 @dataclass
@@ -121,9 +124,12 @@ class Builder:
         built = self._build(slot, Source(language, language.self_test), BUILD_LIMITS)
         if isinstance(built, Refused):
             return f"{refusal} ({built.message[:300]}); {language.install}"
-        ran = run(slot, built, Start(SELF_TEST_INPUT.encode()), _SELF_TEST_LIMITS, Budget(_SELF_TEST_LIMITS))
+        try:
+            ran = run(slot, built, Start(SELF_TEST_INPUT.encode()), _SELF_TEST_LIMITS, Budget(_SELF_TEST_LIMITS))
+        except InfraFault as error:
+            return f"{refusal} ({error}); {language.install}"
         if ran.outcome is not Outcome.PASSED or ran.stdout != SELF_TEST_INPUT.encode():
-            said = ran.refused[1] if ran.refused else ran.message or ran.stdout[:100].decode("utf-8", "replace")
+            said = ran.message or ran.stdout[:100].decode("utf-8", "replace")
             return f"{refusal} (its self-test gave {said[:300]!r}); {language.install}"
         return ""
 
@@ -133,19 +139,25 @@ class Builder:
             return Built(language, source.laid, name)
         key = _key(slot, source)
         compiled = self.artifacts.get(key)
+        started = time.monotonic()
         if compiled is None:
             compiled = _compile(slot, source, limits)
             if compiled.outcome in (None, Outcome.COMPILE_ERROR):
                 self.artifacts.put(key, compiled)
+        wall_s = time.monotonic() - started
         if compiled.artifact is None:
-            return Refused(compiled.outcome or Outcome.COMPILE_ERROR, compiled.message, compiled.usage)
+            return Refused(compiled.outcome or Outcome.COMPILE_ERROR, compiled.message, compiled.usage, wall_s)
         (artifact,) = language.command((language.artifact,), name)
         kept = {**source.files, artifact: compiled.artifact.data}
-        return Built(language, kept, name, compiled.message, compiled.usage, compiled=True, cached=compiled.cached)
+        return Built(language, kept, name, compiled.message, compiled.usage, wall_s)
 
 
 def run(slot: Slot, built: Built, started: Start, limits: Limits, budget: Budget) -> Run:
-    """Run a program to its end, in the jail of its role. Raises Inconclusive if the machine was too busy, SandboxFault if a jail broke."""
+    """Run a program to its end, in the jail of its role.
+
+    Raises InfraFault where what runs it is gone, Inconclusive if the machine was too busy, SandboxFault if a jail
+    broke.
+    """
     language = built.language
     allowed = _with_runtime(limits, language)
     line = (*language.command(language.run, built.source_name, limits.memory_mb), *started.arguments)
@@ -166,6 +178,8 @@ def _with_runtime(limits: Limits, language: Language) -> Limits:
 
 def _told(ran: Run, built: Built) -> Run:
     """Name an end for want of memory, which some runtimes tell in their own words."""
+    if ran.refused is not None and ran.refused[0] is Outcome.INFRA_ERROR:
+        raise InfraFault(ran.refused[1])
     if ran.outcome is Outcome.RUNTIME_ERROR and any(words in ran.stderr for words in built.language.out_of_memory):
         return Run(Outcome.MEMORY_EXCEEDED, "out of memory", ran.stdout, ran.stderr, ran.exit_code, ran.usage)
     return ran

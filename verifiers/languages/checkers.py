@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.errors import TaskFault
 from assay.outcomes import Outcome
@@ -10,7 +11,7 @@ from assay.sandboxes.interface import Role, Slot
 from assay.schema import Limits
 from assay.verifiers.languages.building import Builder, Built, Refused, Source, Start, run
 from assay.verifiers.languages.table import LANGUAGES
-from assay.verifiers.languages.task import CheckerProgram, Protocol
+from assay.verifiers.languages.task import CheckerProgram, Protocol, as_bytes
 from assay.verifiers.scoring import Mark, passed
 from assay.verifiers.spending import Budget
 from assay.verifiers.stdio import Judged, Run
@@ -35,7 +36,7 @@ def check_by_program(
     """
     marks = list(judged.marks)
     due = [number for number, mark in enumerate(marks) if mark.outcome is Outcome.PASSED]
-    source = Source(LANGUAGES[checker.language], checker.source, _files(checker), Role.ORACLE)
+    source = Source(LANGUAGES[checker.language], checker.source, as_bytes(checker.files), Role.ORACLE)
     built = builder.build(slot, source) if due else None
     if isinstance(built, Refused):
         raise TaskFault(f"the checker does not compile: {built.message[:_SHOWN]}")
@@ -46,17 +47,12 @@ def check_by_program(
     return tuple(marks)
 
 
-def _files(checker: CheckerProgram) -> dict[str, bytes]:
-    return {name: text.encode("utf-8", "surrogatepass") for name, text in checker.files.items()}
-
-
 def _check(slot: Slot, built: Built, protocol: Protocol, stdin: str, expected: str, output: bytes) -> Mark:
     texts = {
-        _INPUT: stdin.encode("utf-8", "surrogatepass"),
-        _ANSWER: expected.encode("utf-8", "surrogatepass"),
+        **as_bytes({_INPUT: stdin, _ANSWER: expected}),
         _OUTPUT: output,
     }
-    laid = Built(built.language, {**built.files, **texts}, built.source_name)
+    laid = replace(built, files={**built.files, **texts})
     ran = run(slot, laid, Start(b"", _ARGUMENTS[protocol], Role.ORACLE), _LIMITS, Budget(_LIMITS))
     if ran.refused is not None:
         raise TaskFault(f"the checker cannot be run: {ran.refused[1][:_SHOWN]}")

@@ -43,7 +43,7 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
             return 1
         _behave_as_started(stack_mb)
         status.sendall(STARTED)
-        os.execve(found, line, surroundings(environment))
+        return os.execve(found, line, surroundings(environment))
 
 
 def surroundings(extra: Mapping[str, str]) -> dict[str, str]:

@@ -71,7 +71,8 @@ _LANGUAGES = (
     ),
     Language(
         "c", ("gcc", "c11", "c17"), "main.c", ("./main",), ("gcc", "--version"),
-        '#include <stdio.h>\nint main(void) { char s[99]; if (!fgets(s, 99, stdin)) return 1; return fputs(s, stdout) < 0; }\n',
+        '#include <stdio.h>\n'
+        'int main(void) { char s[99]; if (!fgets(s, 99, stdin)) return 1; return fputs(s, stdout) < 0; }\n',
         "apt-get install gcc libc6-dev",
         compile=(("gcc", "-std=gnu17", *_C_LINE, "-lm"),), artifact="main",
     ),
@@ -127,9 +128,12 @@ _LANGUAGES = (
     ),
     Language(
         "rust", ("rs",), "main.rs", ("./main",), ("rustc", "--version"),
-        "use std::io;\nfn main() { let mut s = String::new(); io::stdin().read_line(&mut s).unwrap(); print!(\"{}\", s); }\n",
+        "use std::io;\n"
+        "fn main() { let mut s = String::new(); io::stdin().read_line(&mut s).unwrap(); print!(\"{}\", s); }\n",
         "apt-get install rustc",
-        compile=(("rustc", "--edition", "2021", "-O", "--cap-lints", "allow", "--color", "never", "{source}", "-o", "main"),),
+        compile=((
+            "rustc", "--edition", "2021", "-O", "--cap-lints", "allow", "--color", "never", "{source}", "-o", "main",
+        ),),
         artifact="main",
     ),
     Language(

@@ -1,6 +1,7 @@
 """The task model of the verifier `stdio`."""
 
 import math
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
@@ -68,6 +69,11 @@ class CheckerProgram(Wire):
     """What lies beside it: `testlib.h`."""
 
 
+def as_bytes(files: Mapping[str, str]) -> dict[str, bytes]:
+    """Return texts as files hold them."""
+    return {name: text.encode("utf-8", "surrogatepass") for name, text in files.items()}
+
+
 class StdioTask(TaskBase):
     """A program in any language, judged by what it writes: reward = cases passed / cases, or as `scoring` says.
 
@@ -109,7 +115,9 @@ class StdioTask(TaskBase):
         if self.weights and sum(self.weights) <= 0:
             raise misplaced(("weights",), "all weights are 0", "give a case a weight above 0")
         if self.weights and len(self.weights) != len(self.cases):
-            raise misplaced(("weights",), f"{len(self.weights)} weights for {len(self.cases)} cases", "give one for each")
+            raise misplaced(
+                ("weights",), f"{len(self.weights)} weights for {len(self.cases)} cases", "give one for each"
+            )
         return self
 
     @property
