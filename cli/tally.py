@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from assay.counting import counted
 from assay.outcomes import NULL_REWARD, Outcome
 from assay.schema import Result
+from assay.verifiers.kernels.measured_speeds import SpeedTally, timed
 
 _GROUPS_SHOWN = 20
 _REWARDS_SHOWN = 16
@@ -18,11 +19,13 @@ class Tally:
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     groups: dict[str, dict[int, float | None]] = field(default_factory=dict)
+    speeds: SpeedTally = field(default_factory=SpeedTally)
 
     def add(self, result: Result) -> None:
         """Count one result."""
         self.outcomes[result.outcome] += 1
         self.groups.setdefault(result.group, {})[result.index] = result.reward
+        self.speeds.add(timed(result))
 
     @property
     def note(self) -> str:
@@ -44,6 +47,8 @@ class Tally:
         rewards = [reward for group in self.groups.values() for reward in group.values() if reward is not None]
         mean = f"mean reward {sum(rewards) / len(rewards):.4f}" if rewards else "no rewards"
         yield f"{counted(self.outcomes.total(), 'attempt')}: {self.note or 'none'}; {mean}"
+        if self.speeds.has_null:
+            yield f"  {self.speeds.line()}"
         shown = sorted((name for name, group in self.groups.items() if len(group) > 1), key=self._place)
         for name in shown[:_GROUPS_SHOWN]:
             yield f"  group {name}: {_rewards_text(self.groups[name])}"

@@ -101,7 +101,14 @@ class TaskFault(AssayError):
 
 
 class Inconclusive(AssayError):
-    """The machine was too busy to measure; the attempt is tried again alone, and then reported as `inconclusive`."""
+    """The machine was too busy to measure; the attempt is tried again alone, and then reported as `inconclusive`.
+
+    `flags` are what its result then bears.
+    """
+
+    def __init__(self, message: str = "", *, flags: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.flags = flags
 
 
 class InfraFault(AssayError):

@@ -12,6 +12,7 @@ from typing import Annotated, Any  # Any: `metadata` is opaque and returned as s
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from assay.canonical import content_hash
+from assay.details import Details
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.standing import Standing
@@ -102,6 +103,15 @@ class TaskBase(Wire):
     def runs_tests(self) -> bool:
         """Whether it may have several tests, which `max_limit_hits` and `stop_on_fail` cut short."""
         return True
+
+    def kept_limits(self) -> frozenset[str]:
+        """Name the limits that judging it keeps, where it runs something; it refuses others."""
+        return frozenset(Limits.model_fields)
+
+    def limits_beneath(self, outer: Limits) -> Limits:
+        """Return its limits as a part of a task that has `outer`: those where they were given and it keeps them."""
+        given = outer.model_dump(include=outer.model_fields_set & self.kept_limits())
+        return Limits.model_validate(given).over(self.limits)
 
     def is_timed(self) -> bool:
         """Whether its verdict hangs on measured times: equal work is then measured again, never remembered."""
@@ -226,6 +236,8 @@ class Verdict(BaseModel):
     flags: tuple[str, ...] = ()
     versions: Mapping[str, str] = Field(default_factory=dict)
     """Libraries that it depends on, for the `versions` of its result."""
+    details: Details | None = None
+    """What was measured beside it, for its result."""
     standing: Standing | None = None
     """What the second pass over the attempt's group needs, where the task has group terms."""
 
@@ -259,4 +271,6 @@ class Result(BaseModel):
     sandbox: str
     cached: bool
     flags: tuple[str, ...]
+    details: Details | None = None
+    """What a kernel's timing and its compiled form were; null of all other verifiers."""
     metadata: Mapping[str, Any]

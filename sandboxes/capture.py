@@ -1,6 +1,9 @@
 """Captured output of a child: read while it runs, capped, never trusted."""
 
+import fcntl
 import os
+import struct
+import termios
 
 _CHUNK = 65_536
 TAIL_BYTES = 4096
@@ -27,6 +30,15 @@ class Capture:
     def drain(self) -> None:
         """Read one chunk of what is there; closes when the last writer is gone."""
         self._read()
+
+    def drain_waiting(self) -> None:
+        """Read what is there now, and nothing that is written meanwhile: a writer cannot keep the reader busy."""
+        if self._fd is None:
+            return
+        (waiting,) = struct.unpack("i", fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)))
+        upto = self.total + waiting
+        while self.total < upto and self._read():
+            continue
 
     def drain_all(self) -> None:
         """Read until nothing is left."""

@@ -20,8 +20,11 @@ class FakeChild:
         self.cut_by = cut_by
         self.usage = Usage()
 
-    def start_clock(self, *, wall: bool = True) -> None:
+    def start_clock(self, *, wall: bool = True, keeps_cpu: bool = False, keeps_output: bool = False) -> None:
         """Nothing runs."""
+
+    def settle(self) -> None:
+        """All is known."""
 
     def stop_clock(self) -> None:
         """Nothing runs."""

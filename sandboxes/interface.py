@@ -88,8 +88,19 @@ class Child(Protocol):
         """CPU seconds and peak memory so far (final once ended)."""
         ...
 
-    def start_clock(self, *, wall: bool = True) -> None:
-        """Begin a test: wall, cpu and output accounts start at zero. With `wall=False` only cpu and output count."""
+    def start_clock(self, *, wall: bool = True, keeps_cpu: bool = False, keeps_output: bool = False) -> None:
+        """Begin a test: wall, cpu and output accounts start at zero. With `wall=False` only cpu and output count.
+
+        `keeps_cpu` and `keeps_output` let those accounts go on: what they hold belongs to this test too.
+        """
+        ...
+
+    def settle(self) -> None:
+        """Count all that it has written up to now, and cut it if the running test has overdrawn an account.
+
+        A limit kills a child, which may end its test before it is dead: whoever hears that a test has ended settles,
+        and then looks at `cut_by`.
+        """
         ...
 
     def stop_clock(self) -> None:

@@ -29,6 +29,7 @@ class RunningChild:
         self._cut_by: Outcome | None = None
         self._sample = Sample(0.0, 0.0, 0.0)
         self._base = self._sample
+        self._base_cpu_s = 0.0
         self._base_output = 0
         self._clock_started: float | None = None
         self._wall_counts = False
@@ -58,12 +59,15 @@ class RunningChild:
         """CPU seconds and peak memory so far."""
         return Usage(cpu_s=round(self._sample.cpu_s, 6), memory_mb=round(self._sample.memory_mb, 3))
 
-    def start_clock(self, *, wall: bool = True) -> None:
-        """Begin a test: accounts start at zero."""
+    def start_clock(self, *, wall: bool = True, keeps_cpu: bool = False, keeps_output: bool = False) -> None:
+        """Begin a test: accounts start at zero, but for those that go on."""
         self._clock_started = time.monotonic()
         self._wall_counts = wall
         self._base = self._sample
-        self._base_output = self._output_total()
+        if not keeps_cpu:
+            self._base_cpu_s = self._sample.cpu_s
+        if not keeps_output:
+            self._base_output = self._output_total()
 
     def stop_clock(self) -> None:
         """End a test."""
@@ -137,13 +141,21 @@ class RunningChild:
             elif elapsed > self._limits.wall_s * STARVED_FACTOR:
                 self.cut(Outcome.INCONCLUSIVE)
 
+    def settle(self) -> None:
+        """Count what it has written up to now, and cut it if the running test has overdrawn an account."""
+        for stream in self.streams or ():
+            stream.drain_waiting()
+        passed = self._passed_account()
+        if passed is not None:
+            self.cut(passed)
+
     def _passed_account(self) -> Outcome | None:
         """Return the outcome of the account that the running test has overdrawn, if it has."""
         if self._clock_started is None:
             return None
         if self._output_total() - self._base_output > self._limits.output_bytes:
             return Outcome.OUTPUT_EXCEEDED
-        return Outcome.TIMEOUT if self._sample.cpu_s - self._base.cpu_s > self._limits.cpu_s else None
+        return Outcome.TIMEOUT if self._sample.cpu_s - self._base_cpu_s > self._limits.cpu_s else None
 
     def feed_stdin(self) -> None:
         """Write what standard input takes now; close it when all is written or nobody reads."""

@@ -12,9 +12,11 @@ from assay.schema import Result
 from assay.service import keys
 from assay.service.connection import Connection, Pipeline
 from assay.verifiers.evaluate import VERIFIER_FAULT
+from assay.verifiers.kernels.measured_speeds import timed
 
 BOUNDS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Upper bounds of the histograms' buckets, in seconds; a last one has none."""
+_TIMED_KERNEL = "timed_kernel"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -51,6 +53,9 @@ class Tally:
             kind, _, verifier = flag.partition(":")
             if kind == VERIFIER_FAULT:
                 self._count(f"{kind}:{verifier}")
+        kernel = timed(result)
+        if kernel is not None:
+            self._count(f"{_TIMED_KERNEL}:{kernel.bucket}:{'inconclusive' if kernel.is_null else 'told'}")
         self._observe("queue_s", result.timing.queued_s)
         if "verifier" in result.versions:  # else nobody has judged it
             self._observe("run_s", result.timing.run_s)
@@ -127,14 +132,22 @@ class _Snapshot(Collector):
             "assay_verifier_faults", "Attempts without reward because a verifier's own code failed", labels=["verifier"]
         )
         outcomes = CounterMetricFamily("assay_results", "Results recorded", labels=["verifier", "outcome"])
+        kernels = CounterMetricFamily(
+            "assay_timed_kernels",
+            "Right kernels by measured speed-up, and whether that stood",
+            labels=["speedup", "result"],
+        )
         for name, value in sorted(self._counters.items()):
             kind, _, labels = name.partition(":")
             if kind == "outcome":
                 outcomes.add_metric(labels.rsplit(":", 1), float(value))
+            elif kind == _TIMED_KERNEL:
+                kernels.add_metric(labels.rsplit(":", 1), float(value))
             elif kind == VERIFIER_FAULT:
                 faults.add_metric([labels], float(value))
         yield outcomes
         yield faults
+        yield kernels
         yield self._histogram("assay_queue_seconds", "queue_s", "Time from acceptance to start")
         yield self._histogram("assay_run_seconds", "run_s", "Time an attempt ran")
 

@@ -11,13 +11,15 @@ from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits
 from assay.verifiers.checker_program import SCORE, pack_items
 from assay.verifiers.killed import Killed, settle, was_killed
-from assay.verifiers.processes import check_timed, frames, started
+from assay.verifiers.processes import POLL_S, check_timed, frames, started
 from assay.verifiers.scoring import Mark, end_of
+from assay.verifiers.spending import Budget
 from assay.verifiers.split.report import Done, Finished, Garbled, Prepared, Started, TaskBroken, decode
 from assay.verifiers.stdio import Judged
 
 _PROGRAM = "assay.verifiers.checker_program"
 _LEAST = {"memory_mb": 512, "cpu_s": 2.0, "wall_s": 2.0}
+_LATE_S = 0.01
 
 
 def check_outputs(
@@ -25,15 +27,17 @@ def check_outputs(
 ) -> tuple[Mark, ...]:
     """Return the marks of all cases after the checker has seen (stdin, expected) and the output of each.
 
-    A checker that raises or runs over its limits on an output does not accept it. Raises TaskFault if it cannot run,
+    A checker that raises or runs over its limits on an output does not accept it. All checks together have what the
+    program has left of the attempt's wall time, and at least two seconds. Raises TaskFault if it cannot run,
     Inconclusive if the machine was too busy.
     """
     marks = list(judged.marks)
+    budget = Budget(limits, used_s=min(judged.used_s, max(0.0, limits.attempt_wall_s - _LEAST["wall_s"])))
     due = [number for number, mark in enumerate(marks) if mark.outcome is Outcome.PASSED]
     items = [(texts[number][0], texts[number][1], judged.outputs[number].decode("utf-8", "replace")) for number in due]
     start = 0
     while start < len(items):
-        check = partial(_check, slot, checker, items, start, limits)
+        check = partial(_check, slot, checker, items, start, limits, budget)
         found, after = settle(check, partial(check, outside=False))
         for number, mark in found.items():
             marks[due[number]] = mark
@@ -42,7 +46,14 @@ def check_outputs(
 
 
 def _check(
-    slot: Slot, checker: str, items: list[tuple[str, str, str]], start: int, limits: Limits, *, outside: bool = True
+    slot: Slot,
+    checker: str,
+    items: list[tuple[str, str, str]],
+    start: int,
+    limits: Limits,
+    budget: Budget,
+    *,
+    outside: bool = True,
 ) -> tuple[dict[int, Mark], int]:
     """Run the checker from item `start` on; return the marks, and where to go on after an end that was not due.
 
@@ -50,33 +61,48 @@ def _check(
     """
     generous = limits.model_copy(update={name: max(value, getattr(limits, name)) for name, value in _LEAST.items()})
     with started(slot, Launch(Role.ORACLE, _PROGRAM, pack_items(checker, items, start), generous)) as (child, sock):
-        found, current = _follow(slot, child, sock)
+        found, current = _follow(slot, child, sock, budget)
     if current is None:
         return found, len(items)
+    refusal = budget.refusal()
+    if refusal is not None:
+        return {**dict.fromkeys(range(start, len(items)), refusal), **found}, len(items)
     if outside and was_killed(child):
         raise Killed("the checker's process was killed from outside")
     return _after_end(child, generous, found, current)
 
 
-def _follow(slot: Slot, child: Child, sock: socket.socket) -> tuple[dict[int, Mark], int | None]:
-    """Return the marks, and the item at which the process ended without a word (-1: before the first), if it did."""
+def _follow(slot: Slot, child: Child, sock: socket.socket, budget: Budget) -> tuple[dict[int, Mark], int | None]:
+    """Return the marks, and the item at which the process ended without a word (-1: before the first), if it did.
+
+    It is ended, and the budget used up, when the attempt's time is over.
+    """
     found: dict[int, Mark] = {}
     current = -1
-    for body in frames(slot, child, sock):
+
+    def patience_s() -> float:
+        if current >= 0 and budget.is_over(child.starved_s()):
+            child.kill()
+        return POLL_S if current < 0 or child.exit is not None else budget.left_s(child.starved_s()) + _LATE_S
+
+    for body in frames(slot, child, sock, patience_s):
         match decode(body, b""):
             case TaskBroken(message):
                 raise TaskFault(message)
             case Started(index):
                 current = index
                 child.start_clock()
+                budget.start()
             case Finished(index, outcome, message, _):
                 found[index] = _mark(outcome, message)
+                budget.pause(child.starved_s())
             case Done():
                 return found, None
             case Prepared():
                 continue
             case _:
                 raise Garbled("not a checker's report")
+    budget.pause(child.starved_s())
     return found, current
 
 

@@ -203,7 +203,7 @@ class Evaluator:
         if isinstance(error, TaskFault):
             return Verdict(outcome=Outcome.TASK_ERROR, reward=None, message=str(error))
         if isinstance(error, Inconclusive):
-            return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error))
+            return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error), flags=error.flags)
         ours = Verdict(outcome=Outcome.INFRA_ERROR, reward=None, message=str(error))
         if isinstance(error, VerifierFault):
             origin = self._registry.origin(error.verifier)

@@ -4,7 +4,7 @@ What is told is hostile where the process is: bounded here, and for the caller t
 """
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -47,14 +47,19 @@ def listen(slot: Slot, launch: Launch, most_bytes: int, asked: str) -> tuple[Chi
     return settle(run, partial(run, outside=False))
 
 
-def frames(slot: Slot, child: Child, sock: socket.socket) -> Iterator[bytes]:
-    """Yield the bodies of the frames that a process sends until it ends. Raises Garbled for one that is too large."""
+def frames(
+    slot: Slot, child: Child, sock: socket.socket, patience_s: Callable[[], float] = lambda: POLL_S
+) -> Iterator[bytes]:
+    """Yield the bodies of the frames that a process sends until it ends. Raises Garbled for one that is too large.
+
+    `patience_s` is asked before each wait for how long that may take; it may kill the process.
+    """
     inbox = Inbox(sock)
     ended = False
     while not ended:
         ended = child.exit is not None
         if not ended:
-            slot.wait(() if inbox.closed else (sock,), POLL_S)
+            slot.wait(() if inbox.closed else (sock,), patience_s())
         yield from inbox.take()
 
 

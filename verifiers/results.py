@@ -53,6 +53,7 @@ def build_result(
         sandbox=evaluation.sandbox,
         cached=False,
         flags=flags,
+        details=verdict.details,
         metadata={**task.metadata, **attempt.metadata},
     )
 

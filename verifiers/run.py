@@ -110,7 +110,7 @@ class RunVerifier:
             verdict = refuse(*judged.refused, judged.marks, trace)
         else:
             verdict = conclude(judged.marks, Policy(pass_threshold=task.pass_threshold), trace)
-        return _timed(task, verdict, ready.compile_s, judged.wall_s)
+        return _timed(task, verdict, ready.compile_s, judged.used_s)
 
 
 def _wanted(task: RunTask) -> Wanted:

@@ -18,17 +18,18 @@ def share_of(limits: Limits, parts: int) -> Limits:
 class Budget:
     """Counts the run time and the limit hits of an attempt's tests. Seconds without a core are not counted."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic, *, used_s: float = 0.0) -> None:
+        """`used_s` is what the attempt has used already."""
         self._limits = limits
         self._clock = clock
-        self._used_s = 0.0
+        self._used_s = used_s
         self._hits = 0
         self._failed = False
         self._started: float | None = None
 
     @property
     def used_s(self) -> float:
-        """Seconds that the tests which have ended took together."""
+        """Seconds that what has ended has used."""
         return self._used_s
 
     def start(self) -> None:

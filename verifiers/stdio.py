@@ -52,8 +52,8 @@ class Judged:
     refused: tuple[Outcome, str] | None
     trace: Trace
     outputs: tuple[bytes, ...] = ()
-    wall_s: float = 0.0
-    """Wall seconds of all runs together, those without a core left out."""
+    used_s: float = 0.0
+    """Seconds of the attempt's wall time that they have used."""
 
 
 Runner = Callable[[bytes, Budget], Run]
@@ -111,7 +111,7 @@ def run_case(slot: Slot, launch: Launch, budget: Budget) -> Run:
         said = _await_word(slot, child, sock)
         runs = said.startswith(STARTED)
         if runs and child.exit is None:
-            child.start_clock()  # the other was for compiling
+            child.start_clock(keeps_output=True)  # the other was for compiling, which prints nothing
         budget.start()
         over = _await_end(slot, child, budget)
         budget.pause(child.starved_s())

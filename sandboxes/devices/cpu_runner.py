@@ -133,6 +133,8 @@ class CpuRunner:
             ended_s = now_s()
             if isinstance(answer, Failure):
                 return answer
+            if answer != runner_program.DONE:  # before anything else: it may be gone by now, whatever it said
+                return self._fail(FailureKind.PROTOCOL, "it answered with what is no answer")
             after_s = process_cpu_s(self._pid)
             failure = self._freeze()
             if failure is not None:
@@ -140,8 +142,6 @@ class CpuRunner:
             frozen_s = process_cpu_s(self._pid)
         except OSError:
             return self._failed_end()
-        if answer != runner_program.DONE:
-            return self._fail(FailureKind.PROTOCOL, "it answered with what is no answer")
         late_s = max(frozen_s - after_s, self._tree_s() - (after_s - before_s))
         reply = Reply(
             wall_s=ended_s - started_s,

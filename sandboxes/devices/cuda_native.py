@@ -100,8 +100,12 @@ class NativeRunner:
             self._keeper.close()
 
     def _keep(self, call: Call) -> Failure | None:
-        """Have the keeper stage a frame; what fails there is ours. Raises InfraFault."""
-        failure = self._keeper.stage(replace(call, launches=()))
+        """Have the keeper stage all of the segment, a call's frame with it; what fails there is ours.
+
+        Every call is charged for the copy that is kept of it: it is always as large as that of an empty call, which is
+        taken off. Raises InfraFault.
+        """
+        failure = self._keeper.stage(replace(call, offset=0, size_bytes=len(self.segment), launches=()))
         if failure is not None:
             raise InfraFault(f"the keeper of a frame failed: {failure}")
         return None

@@ -192,7 +192,7 @@ class DeviceState:
     """A look at the device between calls."""
 
     is_throttled: bool = False
-    """Clocks are below what the device should reach: the round does not count."""
+    """Clocks are below what the device should reach: it is given some time before anything is timed on it."""
     labels: tuple[str, ...] = ()
     """What results should say of it: `unlocked`, `shared`, ..."""
 

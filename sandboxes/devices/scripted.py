@@ -68,6 +68,8 @@ class Script:
     """Wall time of a call that no device event sees."""
     late_s: float = 0.0
     """Processor time between answer and freeze."""
+    start_s: float = 0.0
+    """Wall time until it is ready."""
     burns: float = 0.0
     """Processors that it uses between its calls where the device does not freeze it; others slow down by as many."""
     late_work: Work | None = None
@@ -133,6 +135,7 @@ class ScriptedDevice:
         if artifact.form is not Form.SCRIPT or artifact.content not in self.scripts:
             return Failure(FailureKind.DIED, "no such script")
         self.opened.append(artifact.content)
+        self.clock_s += self.scripts[artifact.content].start_s
         runner = ScriptedRunner(self, artifact.content, self.scripts[artifact.content], segment_bytes)
         self.running.append(runner)
         return runner
@@ -157,7 +160,7 @@ class ScriptedRunner:
     def __init__(self, device: ScriptedDevice, name: bytes, script: Script, segment_bytes: int) -> None:
         self.segment = memoryview(bytearray(segment_bytes))
         self._device = device
-        self._name = name
+        self.name = name
         self._script = script
         self._work = script.make()
         self._late: Invocation | None = None
@@ -200,7 +203,7 @@ class ScriptedRunner:
         self._late = invocation
         device.clock_s += wall_s
         self._last_end_s = device.clock_s
-        device.calls.append(Called(self._name, device.settled, started_s, device.clock_s))
+        device.calls.append(Called(self.name, device.settled, started_s, device.clock_s))
         if not device.tells_cpu:
             return Reply(wall_s, device_s=used_s)
         return Reply(wall_s, used_s, used_s, script.late_s, idle_s, device.empty_s)

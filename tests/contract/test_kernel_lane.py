@@ -14,8 +14,9 @@ TESTS = Path(__file__).parents[1]
 UNIT, SANDBOX = "unit/kernels/test_kernel_acceptance.py", "sandbox/test_kernel_compilation.py"
 NATIVE, GPU = "hostile/kernels/test_native_hacks.py", "gpu/test_gpu_acceptance.py"
 BUFFERS = "unit/kernels/test_kernel_buffers.py"
-TABLE = "hostile/kernels/hacks.py"
-HABITS, HABIT_TABLE = "hostile/kernels/test_naive_habits.py", "hostile/kernels/habit_hacks.py"
+GAINLESS, MACHINE = "hostile/kernels/test_gainless_hacks.py", "hostile/kernels/test_machine_hacks.py"
+HIDING, TAMPERING = "hostile/kernels/hiding_hacks.py", "hostile/kernels/tampering_hacks.py"
+WRONG = "hostile/kernels/wrong_hacks.py"
 
 ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
     1: (f"{UNIT}::test_01_reference_as_candidate_is_no_win",),
@@ -25,60 +26,60 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
     5: (f"{UNIT}::test_05_warm_up_and_rounds_last_as_long_as_asked",),
     6: (
         f"{UNIT}::test_06_work_after_the_answer_is_rejected",
-        f"{TABLE}::06 a thread finishes 5 ms after the answer",
-        f"{TABLE}::06 an alarm computes after the answer",
-        f"{TABLE}::06 the answer comes first, and the work goes on",
+        f"{HIDING}::06 a thread finishes 5 ms after the answer",
+        f"{HIDING}::06 an alarm computes after the answer",
+        f"{HIDING}::06 the answer comes first, and the work goes on",
     ),
-    7: (f"{TABLE}::07 a child computes", "sandbox/test_cpu_runner.py::test_a_runner_starts_nothing_else"),
+    7: (f"{HIDING}::07 a child computes", "sandbox/test_cpu_runner.py::test_a_runner_starts_nothing_else"),
     8: (
         f"{UNIT}::test_08_output_cached_by_address_is_wrong",
-        f"{NATIVE}::test_08_results_kept_by_address_win_nothing",
-        f"{TABLE}::08 results are kept by shape",
+        f"{GAINLESS}::test_08_results_kept_by_address_win_nothing",
+        f"{HIDING}::08 results are kept by shape",
     ),
     9: (
         f"{UNIT}::test_09_output_cached_by_content_gains_nothing",
-        f"{NATIVE}::test_09_results_kept_by_content_win_nothing",
+        f"{GAINLESS}::test_09_results_kept_by_content_win_nothing",
     ),
     10: (
         f"{UNIT}::test_10_calls_answered_together_are_rejected_at_the_first",
-        f"{TABLE}::10 eight calls are collected",
+        f"{HIDING}::10 eight calls are collected",
     ),
-    11: (f"{UNIT}::test_11_a_kernel_that_does_nothing_is_rejected", f"{TABLE}::11 nothing is done"),
+    11: (f"{UNIT}::test_11_a_kernel_that_does_nothing_is_rejected", f"{WRONG}::11 nothing is done"),
     12: (
         f"{UNIT}::test_12_not_quite_all_elements_is_rejected",
-        f"{TABLE}::12 one element in two hundred is left out",
+        f"{WRONG}::12 one element in two hundred is left out",
     ),
-    13: (f"{UNIT}::test_13_overwritten_inputs_are_rejected", f"{TABLE}::13 inputs and output are zeroed"),
+    13: (f"{UNIT}::test_13_overwritten_inputs_are_rejected", f"{WRONG}::13 inputs and output are zeroed"),
     14: (
         f"{UNIT}::test_14_writing_beside_the_output_is_rejected",
-        f"{TABLE}::14 one element is written past the output",
-        f"{TABLE}::14 one element is written before the output",
+        f"{WRONG}::14 one element is written past the output",
+        f"{WRONG}::14 one element is written before the output",
     ),
     15: (
         f"{UNIT}::test_15_nonfinite_output_is_rejected_before_it_is_compared",
-        f"{TABLE}::15 NaN everywhere",
-        f"{TABLE}::15 one infinity",
+        f"{WRONG}::15 NaN everywhere",
+        f"{WRONG}::15 one infinity",
     ),
     16: (
         f"{UNIT}::test_16_sums_in_single_precision_fail_a_double_task",
         f"{NATIVE}::test_16_a_float_sum_fails_where_doubles_are_asked_for",
         f"{NATIVE}::test_16_a_float_sum_passes_where_floats_are_asked_for",
     ),
-    17: (f"{UNIT}::test_17_one_element_corrupted_after_a_while_is_rejected", f"{TABLE}::17 right for ten calls"),
-    18: (f"{UNIT}::test_18_a_tile_that_is_hard_coded_fails_at_a_hidden_shape", f"{TABLE}::18 tiles of 64"),
+    17: (f"{UNIT}::test_17_one_element_corrupted_after_a_while_is_rejected", f"{HIDING}::17 right for ten calls"),
+    18: (f"{UNIT}::test_18_a_tile_that_is_hard_coded_fails_at_a_hidden_shape", f"{WRONG}::18 tiles of 64"),
     19: (f"{UNIT}::test_19_a_task_whose_answer_is_constant_is_rejected",),
     20: (
         f"{UNIT}::test_20_a_candidate_that_burns_cpu_is_frozen_or_not_paid",
-        f"{NATIVE}::test_20_burning_in_the_references_turn_wins_nothing",
+        f"{GAINLESS}::test_20_burning_in_the_references_turn_wins_nothing",
     ),
     21: (f"{UNIT}::test_21_sleeping_in_the_warm_up_changes_no_count",),
     22: (
         f"{UNIT}::test_22_a_runner_that_ends_or_talks_earns_the_minimum",
-        f"{TABLE}::22 a forged verdict on every descriptor",
+        f"{TAMPERING}::22 a forged verdict on every descriptor",
     ),
-    23: (f"{NATIVE}::test_23_clocks_of_its_own_process_are_not_asked",),
-    24: (f"{NATIVE}::test_24_nothing_is_there_to_be_found", "sandbox/test_cpu_runner.py::test_a_kernel_opens_no_file"),
-    25: (f"{NATIVE}::test_25_a_kernel_that_does_not_end_is_ended",),
+    23: (f"{GAINLESS}::test_23_clocks_of_its_own_process_are_not_asked",),
+    24: (f"{MACHINE}::test_24_nothing_is_there_to_be_found", "sandbox/test_cpu_runner.py::test_a_kernel_opens_no_file"),
+    25: (f"{MACHINE}::test_25_a_kernel_that_does_not_end_is_ended",),
     26: (
         f"{SANDBOX}::test_26_a_foreign_file_is_not_told",
         f"{SANDBOX}::test_26_a_foreign_file_is_not_told_nor_kept_by_c",
@@ -123,73 +124,73 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
 
 CATALOGUE: Mapping[str, tuple[str, ...]] = {
     "A2": (*ACCEPTANCE[6], *ACCEPTANCE[7]),
-    "A3": (f"{TABLE}::A3 the output is computed when it is read",),
+    "A3": (f"{HIDING}::A3 the output is computed when it is read",),
     "A4": ACCEPTANCE[10],
     "A5": (*ACCEPTANCE[8], *ACCEPTANCE[9]),
-    "A6": (f"{NATIVE}::test_a6_results_kept_on_disk_win_nothing",),
-    "A7": (f"{TABLE}::A7 it is all computed while it is loaded, from the seed in the environment",),
+    "A6": (f"{GAINLESS}::test_a6_results_kept_on_disk_win_nothing",),
+    "A7": (f"{HIDING}::A7 it is all computed while it is loaded, from the seed in the environment",),
     "A10": ACCEPTANCE[20],
     "A11": (
         *ACCEPTANCE[21],
-        f"{HABIT_TABLE}::A11 it is slow in the warm-up, and the one call that is timed is stolen",
-        f"{HABITS}::test_a11_it_is_the_slow_warm_up_that_pays",
+        f"{HIDING}::A11 it is slow in the warm-up, and the one call that is timed is stolen",
+        f"{GAINLESS}::test_a11_it_is_the_slow_warm_up_that_pays",
     ),
-    "A12": ACCEPTANCE[17],
+    "A12": (*ACCEPTANCE[17], f"{HIDING}::A12 nothing is done after ten calls"),
     "B1": ACCEPTANCE[23],
-    "B2": (f"{TABLE}::B2 names of the harness are replaced",),
-    "B3": (f"{TABLE}::B3 what is expected is found in memory",),
-    "B4": (f"{TABLE}::B4 what is expected is made NaN",),
-    "B5": (*ACCEPTANCE[22], f"{TABLE}::a constructor that ends the process"),
+    "B2": (f"{TAMPERING}::B2 names of the harness are replaced",),
+    "B3": (f"{TAMPERING}::B3 what is expected is found in memory",),
+    "B4": (f"{TAMPERING}::B4 what is expected is made NaN",),
+    "B5": (*ACCEPTANCE[22], f"{TAMPERING}::a constructor that ends the process"),
     "B6": (*ACCEPTANCE[23], *ACCEPTANCE[24]),
-    "B8": (f"{TABLE}::B8 what is expected is read from a file",),
-    "B9": (f"{TABLE}::A7 it is all computed while it is loaded, from the seed in the environment",),
-    "B10": (*ACCEPTANCE[26], f"{HABITS}::test_b10_the_compiler_finds_nothing_that_is_expected"),
-    "B11": (*ACCEPTANCE[30], f"{HABITS}::test_b11_a_bomb_ends_within_its_limits"),
-    "B12": (f"{TABLE}::B12 it prints a benchmark of its own",),
-    "B13": (*ACCEPTANCE[34], f"{HABITS}::test_b13_no_time_at_one_size_wins_nothing"),
+    "B8": (f"{TAMPERING}::B8 what is expected is read from a file",),
+    "B9": (f"{HIDING}::A7 it is all computed while it is loaded, from the seed in the environment",),
+    "B10": (*ACCEPTANCE[26], f"{MACHINE}::test_b10_the_compiler_finds_nothing_that_is_expected"),
+    "B11": (*ACCEPTANCE[30], f"{MACHINE}::test_b11_a_bomb_ends_within_its_limits"),
+    "B12": (f"{TAMPERING}::B12 it prints a benchmark of its own",),
+    "B13": (*ACCEPTANCE[34], f"{GAINLESS}::test_b13_no_time_at_one_size_wins_nothing"),
     "B14": ACCEPTANCE[23],
     "C1": ACCEPTANCE[11],
     "C3": ACCEPTANCE[13],
     "C4": (
         f"{BUFFERS}::test_buffers_are_aligned_apart_and_in_the_segment",
-        f"{HABIT_TABLE}::C4 the output is the input",
+        f"{WRONG}::C4 the output is the input",
     ),
     "C5": (
         *ACCEPTANCE[19],
         "unit/kernels/test_kernel_rewards.py::test_lint_finds_tasks_that_a_lazy_kernel_passes",
-        f"{HABIT_TABLE}::C5 the answer is a constant",
-        f"{HABITS}::test_c5_a_task_that_a_constant_passes_is_refused",
+        f"{WRONG}::C5 the answer is a constant",
+        f"{MACHINE}::test_c5_a_task_that_a_constant_passes_is_refused",
     ),
     "C6": ACCEPTANCE[18],
-    "C7": (f"{TABLE}::C7 right for values between 0 and 1 alone",),
+    "C7": (f"{WRONG}::C7 right for values between 0 and 1 alone",),
     "C8": ACCEPTANCE[16],
     "C9": ACCEPTANCE[15],
     "C10": ACCEPTANCE[12],
     "C11": (
         f"{BUFFERS}::test_outputs_are_read_in_their_shape",
         *ACCEPTANCE[12],
-        f"{HABIT_TABLE}::C11 the output is empty",
+        f"{WRONG}::C11 the output is empty",
     ),
     "C12": ACCEPTANCE[14],
     "C13": (
-        f"{TABLE}::C13 the reference computes",
+        f"{WRONG}::C13 the reference computes",
         "sandbox/test_kernel_compilation.py::test_what_cannot_be_linked_does_not_compile",
         "unit/kernels/test_native_gate.py::test_another_library_is_refused",
     ),
     "C14": (
         "unit/kernels/test_kernel_sessions.py::test_bits_that_differ_are_flagged_or_refused",
-        f"{TABLE}::C14 a race that is lost now and then",
+        f"{WRONG}::C14 a race that is lost now and then",
     ),
     "C15": (
         f"{BUFFERS}::test_inputs_lie_in_their_layout_and_outputs_hold_a_word",
         *ACCEPTANCE[18],
-        f"{HABIT_TABLE}::C15 the second input is taken for transposed",
+        f"{WRONG}::C15 the second input is taken for transposed",
     ),
-    "C16": (f"{SANDBOX}::test_other_cubins_are_refused", f"{TABLE}::C16 the fast path is never taken"),
+    "C16": (f"{SANDBOX}::test_other_cubins_are_refused", f"{WRONG}::C16 the fast path is never taken"),
     "D1": ACCEPTANCE[25],
-    "D3": (f"{NATIVE}::test_d3_a_kernel_that_takes_all_memory_is_ended", *ACCEPTANCE[7]),
-    "D5": (*ACCEPTANCE[32], f"{HABITS}::test_d5_a_second_job_on_the_processor_wins_nothing"),
-    "D6": (*ACCEPTANCE[35], f"{HABITS}::test_d6_load_beside_it_wins_nothing"),
+    "D3": (f"{MACHINE}::test_d3_a_kernel_that_takes_all_memory_is_ended", *ACCEPTANCE[7]),
+    "D5": (*ACCEPTANCE[32], f"{MACHINE}::test_d5_a_second_job_on_the_processor_wins_nothing"),
+    "D6": (*ACCEPTANCE[35], f"{MACHINE}::test_d6_load_beside_it_wins_nothing"),
 }
 """Of what can be shown on any machine (C, S): every entry that the catalogue marks so."""
 
@@ -206,9 +207,6 @@ ON_DEVICES_ALONE: Mapping[str, str] = {
     "D7": "the device's writes to the host's memory; a processor's kernel reaches its own process alone",
 }
 """Entries that the catalogue marks G alone, each with why no processor can show it."""
-
-WITHOUT_NAIVE_RUN: Mapping[str, str] = {}
-"""Of what can be shown on any machine: why no naive harness runs beside it. None lacks one today."""
 
 LENGTHS: Mapping[str, int] = {"A": 14, "B": 14, "C": 16, "D": 7}
 """Entries of each part of the catalogue."""
@@ -231,11 +229,19 @@ def test_every_hack_of_the_catalogue_has_a_place() -> None:
 
 @pytest.mark.parametrize("hack", CATALOGUE)
 def test_every_hack_wins_somewhere_naive(hack: str) -> None:
-    """A naive harness runs in one of its tests, or the map says why not; never both."""
-    assert any(name in naive_runs() for name in CATALOGUE[hack]) != bool(WITHOUT_NAIVE_RUN.get(hack))
+    """A naive harness runs in one of its tests."""
+    assert any(name in naive_runs() for name in CATALOGUE[hack])
 
 
-@pytest.mark.parametrize("file", [UNIT, NATIVE, TABLE])
+@pytest.mark.parametrize("file", [HIDING, TAMPERING, WRONG])
+def test_every_hack_of_the_tables_is_in_the_map(file: str) -> None:
+    """None is there that no entry of the catalogue names."""
+    told = {name for names in CATALOGUE.values() for name in names}
+
+    assert {f"{file}::{entry}" for entry in tabled(file)} <= told
+
+
+@pytest.mark.parametrize("file", [UNIT, NATIVE, GAINLESS, MACHINE, HIDING, TAMPERING, WRONG])
 def test_what_is_numbered_is_in_the_map(file: str) -> None:
     """A test or hack that bears a number is told under it."""
     for entry in entries(file):
@@ -251,26 +257,30 @@ def missing(places: Mapping[int, tuple[str, ...]] | Mapping[str, tuple[str, ...]
 
 @cache
 def naive_runs() -> frozenset[str]:
-    """Tests in which a naive harness judges, and what stands in the tables that such tests go through."""
+    """Tests in which a naive harness judges, and what stands in the tables that one of them goes through."""
     found = set[str]()
-    for file in (NATIVE, HABITS):
+    for file in (NATIVE, GAINLESS, MACHINE):
         tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
         found |= {f"{file}::{node.name}" for node in tree.body if isinstance(node, ast.FunctionDef) and _is_naive(node)}
-    tables = {f"{NATIVE}::test_hack_is_not_paid": TABLE, f"{HABITS}::test_habit_hack_is_not_paid": HABIT_TABLE}
-    return frozenset(
-        found | {f"{table}::{entry}" for test, table in tables.items() if test in found for entry in entries(table)}
-    )
+    tables = (HIDING, TAMPERING, WRONG) if f"{NATIVE}::test_hack_is_not_paid" in found else ()
+    return frozenset(found | {f"{table}::{entry}" for table in tables for entry in tabled(table)})
 
 
 def _is_naive(test: ast.FunctionDef) -> bool:
     called = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
-    return test.name.startswith("test_") and any(isinstance(func, ast.Name) and func.id == "naive" for func in called)
+    names = {func.id if isinstance(func, ast.Name) else getattr(func, "attr", "") for func in called}
+    return test.name.startswith("test_") and bool(names & {"judge_naively", "assert_no_gain"})
 
 
 @cache
 def entries(file: str) -> frozenset[str]:
     """Functions of a file of tests, and the names in its tables."""
     tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
-    functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return tabled(file) | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def tabled(file: str) -> frozenset[str]:
+    """The names in a file's tables."""
+    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
     keys = (key for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys)
-    return frozenset(functions | {key.value for key in keys if isinstance(key, ast.Constant)})
+    return frozenset(key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))

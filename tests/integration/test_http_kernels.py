@@ -126,7 +126,9 @@ def test_a_fast_kernel_that_is_wrong_earns_nothing(url: str) -> None:
 
     assert (wrong["outcome"], wrong["reward"]) == ("failed", 0.0)
     assert "m=67" in wrong["message"]
-    assert (broken["outcome"], broken["reward"]) == ("compile_error", 0.0)
+    assert wrong["details"]["device"]["lease"] >= 1
+    assert "gemm" in wrong["details"]["artifact"]["exports"]
+    assert (broken["outcome"], broken["reward"], broken["details"]) == ("compile_error", 0.0, None)
     assert (none["outcome"], none["reward"]) == ("no_answer", 0.0)
 
 

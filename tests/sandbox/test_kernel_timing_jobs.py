@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from noted_leases import NotedLeases
 
+from assay.details import Device
 from assay.errors import Inconclusive, InfraFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.health import MOST_FAILURES, HealthBook
@@ -99,6 +100,8 @@ def test_a_kernel_that_dies_has_the_device_probed(slots: tuple[Slot, Slot], tmp_
     assert trialled.paid.outcome is Outcome.RUNTIME_ERROR
     assert "signal 6" in trialled.paid.scored.message
     assert not book.needs_probe(device)
+    assert trialled.details is not None
+    assert trialled.details.device == Device(name="cpu", lease=1)
 
 
 def test_nothing_runs_on_a_device_in_quarantine(slots: tuple[Slot, Slot], tmp_path: Path) -> None:

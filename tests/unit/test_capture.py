@@ -1,5 +1,6 @@
 """Captured output is capped and decoded by nobody."""
 
+import fcntl
 import os
 
 from assay.sandboxes.capture import TAIL_BYTES, Capture
@@ -35,6 +36,21 @@ def test_output_beyond_the_cap_keeps_head_and_tail() -> None:
 
     assert capture.kept() == b"a" * 1000 + (b"b" * TAIL_BYTES + b"END")[-TAIL_BYTES:]
     assert capture.total == len(data)
+
+
+def test_only_what_waits_is_read() -> None:
+    """A writer that goes on writing cannot keep the reader; what was written before is read whole."""
+    read_fd, write_fd = os.pipe()
+    capture = Capture(read_fd, cap=10)
+    fcntl.fcntl(write_fd, fcntl.F_SETPIPE_SZ, 1 << 18)
+    os.write(write_fd, b"x" * 200_000)
+
+    capture.drain_waiting()
+
+    assert capture.total == 200_000
+    os.close(write_fd)
+    capture.close()
+    capture.drain_waiting()
 
 
 def test_closed_writer_gives_back_the_descriptor() -> None:

@@ -89,6 +89,13 @@ def test_exceptions_become_null_rewards(error: Exception, outcome: Outcome, trie
     assert len(verifier.seen) == tries
 
 
+def test_what_was_too_busy_to_be_measured_bears_its_flags() -> None:
+    """What is known all the same."""
+    verifier = ScriptedVerifier(raising(Inconclusive("busy", flags=("measured_speedup=2",))))
+
+    assert evaluator(verifier).evaluate(task(), "x").verdict.flags == ("measured_speedup=2",)
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [

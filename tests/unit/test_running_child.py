@@ -42,6 +42,49 @@ def test_output_written_just_before_the_end_counts(
     assert child.cut_by is cut_by
 
 
+def test_output_that_waits_in_the_pipe_is_counted_by_settling(pipes: tuple[RunningChild, int]) -> None:
+    """Whoever hears that a test has ended knows at once what it has written, though the child goes on."""
+    child, out = pipes
+    child.start_clock()
+    os.write(out, b"x" * 11)
+
+    child.settle()
+
+    assert child.cut_by is Outcome.OUTPUT_EXCEEDED
+    assert child.exit is None
+
+
+@pytest.mark.parametrize(("keeps", "cut_by"), [(True, Outcome.OUTPUT_EXCEEDED), (False, None)])
+def test_an_account_that_goes_on_holds_what_was_written_before(
+    pipes: tuple[RunningChild, int], keeps: bool, cut_by: Outcome | None
+) -> None:
+    """What a part of a test has written is not forgotten because its time is measured anew."""
+    child, out = pipes
+    child.start_clock()
+    os.write(out, b"x" * 6)
+    child.settle()
+
+    child.start_clock(keeps_output=keeps)
+    os.write(out, b"x" * 6)
+    child.settle()
+
+    assert child.cut_by is cut_by
+
+
+@pytest.mark.parametrize(("keeps", "cut_by"), [(True, Outcome.TIMEOUT), (False, None)])
+def test_processor_time_that_goes_on_holds_what_was_used_before(keeps: bool, cut_by: Outcome | None) -> None:
+    """As the output does."""
+    child = RunningChild(1, LIMITS, None, None)
+    child.start_clock()
+    child.observe(Sample(0.6, 1.0, 0.0))
+
+    child.start_clock(keeps_cpu=keeps)
+    child.observe(Sample(1.2, 1.0, 0.0))
+    child.settle()
+
+    assert child.cut_by is cut_by
+
+
 @pytest.mark.parametrize(("cpu_s", "cut_by"), [(1.0, None), (1.01, Outcome.TIMEOUT)])
 def test_processor_time_known_at_the_end_counts(cpu_s: float, cut_by: Outcome | None) -> None:
     """What a child used between the last look and its end is its own."""

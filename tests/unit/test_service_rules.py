@@ -110,6 +110,7 @@ def test_metrics_are_cumulative_histograms_and_counters() -> None:
     """Buckets count all that is not larger; outcomes carry verifier and outcome."""
     counters = {
         b"outcome:python:passed": b"3",
+        b"timed_kernel:0.95 to 1.05:inconclusive": b"2",
         b"run_s:bucket:0": b"1",
         b"run_s:bucket:2": b"2",
         b"run_s:count": b"3",
@@ -119,6 +120,7 @@ def test_metrics_are_cumulative_histograms_and_counters() -> None:
     text = render(counters, Gauges(5, {"assay-batch+0": 2}, 1, 4, {"a b": 2, "": 1})).decode()
 
     assert 'assay_results_total{outcome="passed",verifier="python"} 3.0' in text
+    assert 'assay_timed_kernels_total{result="inconclusive",speedup="0.95 to 1.05"} 2.0' in text
     assert 'assay_run_seconds_bucket{le="0.01"} 1.0' in text
     assert 'assay_run_seconds_bucket{le="0.02"} 3.0' in text
     assert "assay_run_seconds_count 3.0" in text

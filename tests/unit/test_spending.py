@@ -84,6 +84,14 @@ def test_the_attempts_time_runs_out() -> None:
     assert refusal.outcome is Outcome.TIMEOUT
 
 
+def test_what_was_used_before_is_taken_off() -> None:
+    """A later part of an attempt goes on with the time that an earlier one has left."""
+    budget = Budget(Limits(attempt_wall_s=10), _Clock(), used_s=8.0)
+
+    assert budget.left_s(0.0) == pytest.approx(2.0)
+    assert budget.used_s == 8.0
+
+
 def test_a_busy_machine_makes_the_attempt_inconclusive() -> None:
     """Ten times the limit without a core is nobody's measurement."""
     clock = _Clock()

@@ -126,6 +126,67 @@ def test_a_whole_lays_its_limits_over_those_of_its_parts() -> None:
     assert [(one.memory_mb, one.wall_s, one.attempt_wall_s) for one in inner] == [(600, 3.0, 6.0)] * 2
 
 
+_KERNEL_PART = {"name": "fast", "verifier": "kernel", "task": {"kernel": "gemm/float32"}}
+
+
+def test_a_part_is_given_the_limits_that_it_keeps() -> None:
+    """A kernel has no output to bound; the program beside it has."""
+    parts = [_KERNEL_PART, {"name": "right", **_TESTED_PART}]
+    document = {"id": "t", "verifier": "composite", "terms": parts, "limits": {"wall_s": 2, "memory_mb": 600}}
+
+    composite = _REGISTRY.parse_task(document)
+
+    assert isinstance(composite, CompositeTask)
+    kernel, program = (part.first_task.limits for part in composite.parts)
+    assert (kernel.wall_s, kernel.memory_mb, kernel.model_fields_set) == (10.0, 600, {"memory_mb"})
+    assert (program.wall_s, program.memory_mb) == (2.0, 600)
+
+
+def test_a_limit_that_no_part_keeps_is_refused() -> None:
+    """By its name, as the part alone would refuse it."""
+    document = {"id": "t", "verifier": "composite", "terms": [_KERNEL_PART], "limits": {"wall_s": 2}}
+
+    with pytest.raises(InvalidRequest, match="no part keeps it") as caught:
+        _REGISTRY.parse_task(document)
+
+    assert caught.value.path == "task.limits.wall_s"
+
+
+_RULE_PART = {"verifier": "exact_match", "task": {"answers": ["1"]}}
+
+
+@pytest.mark.parametrize("kinds", [("python",), ("python", "python"), ("python", "rule", "python", "python")])
+def test_the_parts_of_a_composite_that_run_share_its_wall_time(kinds: tuple[str, ...]) -> None:
+    """So all of them together end within it, and what one uses is not taken from another."""
+    parts = {"python": _TESTED_PART, "rule": _RULE_PART}
+    terms = [{"name": f"p{number}", **parts[kind]} for number, kind in enumerate(kinds)]
+    task = _REGISTRY.parse_task({**_example("composite"), "terms": terms, "limits": {"attempt_wall_s": 30}})
+
+    assert isinstance(task, CompositeTask)
+    limits = [part.first_task.limits for part in task.parts if part.first_task.runs_something()]
+    assert [one.attempt_wall_s for one in limits] == [30 / kinds.count("python")] * kinds.count("python")
+
+
+def test_parts_keep_their_verifiers_wall_time_where_the_whole_gives_none() -> None:
+    """A default of the whole is nobody's wish."""
+    terms = [{"name": name, **_TESTED_PART} for name in ("one", "two")]
+    task = _REGISTRY.parse_task({**_example("composite"), "terms": terms, "limits": {"memory_mb": 600}})
+
+    assert isinstance(task, CompositeTask)
+    assert [part.first_task.limits.attempt_wall_s for part in task.parts] == [60.0, 60.0]
+
+
+def test_a_share_that_a_part_cannot_be_judged_in_is_refused() -> None:
+    """What its verifier would refuse alone is refused within a whole too, where the limit is written."""
+    kernel = {key: value for key, value in _example("kernel").items() if key not in ("id", "verifier", "limits")}
+    terms = [{"name": "speed", "verifier": "kernel", "task": kernel}, {"name": "tests", **_TESTED_PART}]
+
+    with pytest.raises(InvalidRequest, match=r"part 'speed' has 0\.5 s of it") as caught:
+        _REGISTRY.parse_task({**_example("composite"), "terms": terms, "limits": {"attempt_wall_s": 1}})
+
+    assert caught.value.path == "task.limits.attempt_wall_s"
+
+
 class _Broken(FakeSlot):
     def start(self, launch: Launch) -> FakeChild:
         """Note what is launched, and fail."""

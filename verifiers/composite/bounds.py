@@ -4,7 +4,8 @@ import math
 from typing import assert_never
 
 from assay.standing import GroupKind
-from assay.verifiers.composite.task import CompositeTask, TypedPart
+from assay.verifiers.composite.parts import TypedPart
+from assay.verifiers.composite.task import CompositeTask
 from assay.verifiers.groups import clip
 from assay.verifiers.ranges import reward_range
 from assay.verifiers.registry import Registry

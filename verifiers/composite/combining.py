@@ -9,7 +9,8 @@ from assay.outcomes import Outcome, has_null_reward
 from assay.schema import Step, TestResult, Usage, Verdict
 from assay.standing import Showing, Standing
 from assay.verifiers.composite.group_terms import RelativeLength, show
-from assay.verifiers.composite.task import CompositeTask, TypedPart
+from assay.verifiers.composite.parts import TypedPart
+from assay.verifiers.composite.task import CompositeTask
 from assay.verifiers.groups import clip, total
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, SLACK, add_usage, why
 

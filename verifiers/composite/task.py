@@ -1,9 +1,7 @@
 """The task model of the verifier `composite`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, ClassVar, Literal, Self  # Any: a part's task is unparsed JSON until its verifier types it
 
 from pydantic import (
@@ -18,66 +16,18 @@ from pydantic import (
 
 from assay.canonical import content_hash
 from assay.errors import InvalidRequest
-from assay.schema import Scoring, TaskBase, Wire
+from assay.schema import Scoring
 from assay.spelling import choices, shown
 from assay.verifiers.composite.group_terms import GroupTerm, Name
+from assay.verifiers.composite.parts import Part, TypedPart, type_parts
 from assay.verifiers.composite.profiles import PROFILES
 from assay.verifiers.composite.templates import expanded, pointed
 from assay.verifiers.refusals import Place, misplaced, refusal
 from assay.verifiers.registry import Registry
-from assay.verifiers.rules.rule import Factor, Profile, ProfiledTask, Termed, refuse_limits_of_tests
+from assay.verifiers.rules.rule import Factor, Profile, ProfiledTask, refuse_limits_of_tests
 
 Fault = tuple[Place, str, str]
 """Where a fault is, what it is, and what to do."""
-
-_MOST_GIVEN = 3
-_OUTER_FIELDS = ("id", "verifier", "limits", "gold", "canonical_solution", "requires", "metadata")
-
-
-class Part(Wire):
-    """One part of a composite reward."""
-
-    name: Name
-    """What the part is called in `terms`, gates and weights."""
-    verifier: str
-    """The verifier that judges it; not `composite`."""
-    task: dict[str, Any] = Field(default_factory=dict)
-    """The fields of its task that belong to its verifier. Modules that it needs are named in the whole's `requires`."""
-    weight: Factor = 1.0
-    """Factor of the part in the reward."""
-    term: str | None = None
-    """The raw term of its verdict that is the part's value; default: its reward. A term that counts something, such as
-    `steps`, is 0 where there is no answer: with a negative weight, giving up is cheaper than trying. Weigh it in the
-    part's own task, and take its reward."""
-    gate: Name | None = None
-    """A part that must have passed for this one to count; its raw terms are handed back in any case.
-
-    A part with `term` has passed when that term is all that it can be.
-    """
-    clip: tuple[Factor, Factor] | None = None
-    """Lowest and highest value that the part brings into the sum, before its weight."""
-    given: dict[str, Name] = Field(default_factory=dict, max_length=_MOST_GIVEN)
-    """Fields of its task that say whether an earlier part has passed: `{"correct": "accuracy"}`."""
-
-
-@dataclass(frozen=True)
-class TypedPart:
-    """A part with its typed tasks, one for each way in which the parts that it is `given` may end."""
-
-    spec: Part
-    weight: float
-    tasks: Mapping[tuple[bool, ...], TaskBase]
-    full_marks: float | None = None
-    """The most that its raw term can be, where it has one."""
-
-    def task(self, passed: Mapping[str, bool]) -> TaskBase:
-        """Return the task to judge by, given which earlier parts have passed."""
-        return self.tasks[tuple(passed[name] for name in self.spec.given.values())]
-
-    @property
-    def first_task(self) -> TaskBase:
-        """One of the tasks, for what they have in common."""
-        return next(iter(self.tasks.values()))
 
 
 class CompositeTask(ProfiledTask):
@@ -87,8 +37,10 @@ class CompositeTask(ProfiledTask):
     part's value under its name and each raw term as `part.term`, before weights, gates and clips. The outcome is
     `passed` if all parts that decide have passed (or from `pass_threshold` on), else that of the first that has not;
     a `violation` in any part is one of the whole, and earns no more than 0. If any part has no reward, the whole has
-    none, for the same reason. Limits hold for each part that runs something. A `gold` is one of every part too: what
-    depends on whether a task has one, such as `on_error` and `on_unreadable`, is so for the parts.
+    none, for the same reason. Limits hold for each part that runs something. The run of an attempt ends within a given
+    `attempt_wall_s`: these parts have equal shares of it, so that no part depends on how long another takes; without
+    one each has the default of its verifier. Questions to models have as much again, all together. A `gold` is one of
+    every part too: what depends on whether a task has one, such as `on_error` and `on_unreadable`, is so for the parts.
     Group terms are added once all attempts of the group are judged; the result then has the flag `group_terms`, and
     attempts without a reward take no part. Sources: huggingface/trl and open-r1@1416fa0 (weighted sums of reward
     functions); Kimi k1.5, arXiv 2501.12599 section 2.3.3 (relative length); TTRL, arXiv 2504.16084 (majority).
@@ -199,11 +151,14 @@ class CompositeTask(ProfiledTask):
         registry = (info.context or {}).get("registry")
         if not isinstance(registry, Registry):
             raise ValueError("a composite task is typed by a registry, which knows the verifiers of its parts")
-        self._parts = tuple(_type_part(self, number, registry) for number in range(len(self.terms)))
+        self._parts = type_parts(self, self.terms, registry)
         self._asks_models = any(part.first_task.asks_models() for part in self._parts)
         refuse_limits_of_tests(self)
         if "limits" in self.model_fields_set and not (self.runs_something() or self._asks_models):
             raise misplaced(("limits",), "they mean nothing here: no part runs anything", "leave them out")
+        kept = [part.first_task.kept_limits() for part in self._parts if part.first_task.runs_something()]
+        if kept and (idle := sorted(self.limits.model_fields_set.difference(*kept))):
+            raise misplaced(("limits", idle[0]), "it means nothing here: no part keeps it", "leave it out")
         return self
 
     @model_validator(mode="wrap")
@@ -255,61 +210,3 @@ def _numeric_faults(task: CompositeTask) -> Iterator[Fault]:
         yield ("scoring",), "it means nothing here: the reward is the weighted sum of the terms", "leave it out"
     if task.gold is not None and not task.terms:
         yield ("gold",), "a gold says nothing where only group terms judge", "leave it out"
-
-
-def _type_part(task: CompositeTask, number: int, registry: Registry) -> TypedPart:
-    """Parse a part's task by its verifier. Raises InvalidRequest with a path that starts at the composite task."""
-    spec, path = task.terms[number], f"terms[{number}]"
-    earlier = {part.name for part in task.terms[:number]}
-    for field, name in spec.given.items():
-        if name not in earlier:
-            raise InvalidRequest(f"{name!r} is no earlier part", path=f"{path}.given.{field}", fix="list it before")
-        if field in spec.task:
-            raise InvalidRequest("the field is given twice", path=f"{path}.task.{field}", fix="drop it here")
-    for field in _OUTER_FIELDS:
-        if field in spec.task:
-            raise InvalidRequest(
-                f"{field} belongs to the composite, not to a part", path=f"{path}.task.{field}", fix="move it"
-            )
-    if spec.verifier == "composite":
-        raise InvalidRequest("a part is no composite", path=f"{path}.verifier", fix="list its parts here")
-    ways = product((False, True), repeat=len(spec.given))
-    tasks = {way: _type_task(task, spec, dict(zip(spec.given, way, strict=True)), path, registry) for way in ways}
-    full_marks = None if spec.term is None else _full_marks(spec, tasks[(False,) * len(spec.given)], registry, path)
-    return TypedPart(spec, task.weights.get(spec.name, spec.weight), tasks, full_marks)
-
-
-def _type_task(task: CompositeTask, spec: Part, given: Mapping[str, bool], path: str, registry: Registry) -> TaskBase:
-    known = [name for name in registry.names if name != task.verifier]
-    if spec.verifier not in known:
-        raise InvalidRequest(
-            registry.missing(spec.verifier), path=f"{path}.verifier", fix=choices(spec.verifier, known)
-        )
-    document = {**spec.task, **given, "id": task.id, "verifier": spec.verifier}
-    typed = registry.parse_task(document, path=f"{path}.task")
-    if missing := sorted(set(typed.requires) - set(task.requires)):
-        raise InvalidRequest(
-            f"part {spec.name!r} requires {', '.join(missing)}",
-            path="requires",
-            fix="name it here: it decides who judges",
-        )
-    if given and typed.asks_models():
-        raise InvalidRequest("a part that asks models is given nothing", path=f"{path}.given", fix="drop it")
-    shared: dict[str, Any] = {"gold": task.gold}  # once it has passed, each part is known to work: as if it were theirs
-    if "limits" in task.model_fields_set and (typed.runs_something() or typed.asks_models()):
-        shared["limits"] = task.limits.over(typed.limits)
-    return typed.model_copy(update=shared)
-
-
-def _full_marks(spec: Part, task: TaskBase, registry: Registry, path: str) -> float:
-    """Return the most that a raw term can be; refuse one that the part's verdict will not have."""
-    verifier = registry.get(spec.verifier)
-    terms = verifier.terms(task) if isinstance(verifier, Termed) else ()
-    known = {term.name: term.high for term in terms}
-    if spec.term not in known:
-        raise InvalidRequest(
-            f"{spec.verifier} has no term {shown(spec.term)} here",
-            path=f"{path}.term",
-            fix=choices(spec.term, known) if known else "leave it out: the part's value is its reward",
-        )
-    return known[spec.term]

@@ -9,7 +9,8 @@ from assay.schema import Verdict
 from assay.verifiers.attribution import attributed, checked
 from assay.verifiers.composite.bounds import reward_bounds
 from assay.verifiers.composite.combining import Ended, Passed, combine, merge, passed
-from assay.verifiers.composite.task import CompositeTask, TypedPart
+from assay.verifiers.composite.parts import TypedPart
+from assay.verifiers.composite.task import CompositeTask
 from assay.verifiers.interface import Asking, Prepared, Verifier
 from assay.verifiers.models.interface import Line
 from assay.verifiers.registry import Registry

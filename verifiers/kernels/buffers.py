@@ -3,12 +3,16 @@
 A *frame* is a range of bytes at a secret place. Buffers lie in it in a secret order, with random bytes (canaries) on
 both sides of each. Outputs are filled with a random word before the call. After it the judge takes one copy of the
 whole frame: every byte that is not of an output must be unchanged.
+
+Everywhere else the segment holds its *ground*: a page of secret bytes, over and over. It lies there from call to call,
+so what a kernel writes far from its buffers is still there when somebody looks, be that some calls later.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.verifiers.kernels.abi import Layout, Placed, Role
 from assay.verifiers.kernels.dtypes import Bytes, Values, decode, encode
@@ -17,8 +21,9 @@ from assay.verifiers.kernels.tolerance import Mask
 CANARY_BYTES = 4096
 """Random bytes on either side of every buffer, at least."""
 FRAME_ALIGN = 4096
-"""Frames begin at multiples of this."""
+"""Frames begin and end at multiples of this, as do segments; the ground has as many bytes."""
 
+_ROWS_AT_ONCE = 256
 _WORD_BYTES = 8  # of what fills an output: a multiple of every element's size
 _WRITTEN = (Role.OUT, Role.INOUT, Role.SCRATCH)
 
@@ -116,9 +121,27 @@ def snapshot(frame: Frame, segment: memoryview) -> Bytes:
     return np.frombuffer(bytes(taken), dtype=np.uint8)
 
 
-def wipe(frame: Frame, segment: memoryview) -> None:
-    """Leave nothing of the frame in the segment, which other runners may see."""
-    np.frombuffer(segment, dtype=np.uint8)[frame.offset : frame.offset + frame.image.size] = 0
+def wipe(frame: Frame, segment: memoryview, ground: bytes) -> None:
+    """Leave nothing of the frame in the segment, which other runners may see: the ground lies there again."""
+    first = frame.offset // FRAME_ALIGN
+    _rows(segment)[first : first + frame.image.size // FRAME_ALIGN] = _row(ground)
+
+
+def lay_ground(segment: memoryview, ground: bytes) -> None:
+    """Fill a segment whose size is a multiple of FRAME_ALIGN with its ground of as many bytes."""
+    _rows(segment)[:] = _row(ground)
+
+
+def strays(segment: memoryview, ground: bytes) -> int:
+    """Return how many bytes of a segment that holds no frame are not its ground's: somebody wrote them."""
+    rows, row = _rows(segment), _row(ground)
+    count = 0
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        same = rows[first : first + _ROWS_AT_ONCE] == row
+        if not same.all():
+            found = rows[first : first + _ROWS_AT_ONCE].view(np.uint8) != row.view(np.uint8)
+            count += int(np.count_nonzero(found))
+    return count
 
 
 def find_damage(frame: Frame, after: Bytes) -> Damage | None:
@@ -154,6 +177,14 @@ def unwritten(frame: Frame, after: Bytes, name: str) -> Mask:
         return np.zeros(region.placed.shape, np.bool_)
     same = after[region.start : region.end] == frame.image[region.start : region.end]
     return _arrange(same.reshape(-1, region.placed.param.dtype.size).all(axis=1), region.placed)
+
+
+def _rows(segment: memoryview) -> NDArray[np.uint64]:
+    return np.frombuffer(segment, dtype=np.uint64).reshape(-1, FRAME_ALIGN // _WORD_BYTES)
+
+
+def _row(ground: bytes) -> NDArray[np.uint64]:
+    return np.frombuffer(ground, dtype=np.uint64)
 
 
 def _buffers(placed: Sequence[Placed]) -> list[Placed]:

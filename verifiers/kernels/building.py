@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from assay.details import Artifact as Record
 from assay.errors import InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Artifact, Form
@@ -16,11 +17,13 @@ from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
 from assay.verifiers.kernels.device_launches import fit, launch_of, read_program, triton_request
 from assay.verifiers.kernels.devices import device_arch
 from assay.verifiers.kernels.gate import GateRefused
+from assay.verifiers.kernels.mentions import mentions
 from assay.verifiers.kernels.modules import pack_module
 from assay.verifiers.kernels.native_gate import NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.plans import axes_of
 from assay.verifiers.kernels.probe import probe_task
+from assay.verifiers.kernels.records import Facts, record_artifact
 from assay.verifiers.kernels.task import Backend, KernelTask, Language
 from assay.verifiers.kernels.toolchain import NATIVE
 
@@ -38,6 +41,8 @@ class Built:
     outcome: Outcome | None = None
     message: str = ""
     usage: Usage = field(default_factory=Usage)
+    artifact: Record | None = None
+    """What is known of the compiled kernel, for results."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +59,10 @@ class Builder:
         if compiled.artifact is None:
             return Built(None, compiled.outcome, compiled.message, compiled.usage)
         try:
-            kernel = self._admit(task, offered, compiled.artifact.data, slot)
+            kernel, facts = self._admit(task, offered, compiled.artifact.data, slot)
         except GateRefused as refused:
             return Built(None, refused.outcome, str(refused), compiled.usage)
-        return Built(kernel, usage=compiled.usage)
+        return Built(kernel, usage=compiled.usage, artifact=_record(offered, kernel.artifact, facts))
 
     def reference(self, task: KernelTask, slot: Slot) -> Kernel:
         """Build the task's reference. Raises TaskFault if it cannot be."""
@@ -81,12 +86,12 @@ class Builder:
         triton = {"triton": toolchain.triton} if Language.TRITON in (task.language, task.reference.language) else {}
         return {"nvcc": toolchain.nvcc, **triton}
 
-    def _admit(self, task: KernelTask, offered: Offered, data: bytes, slot: Slot) -> Kernel:
-        """Let what was compiled past the gate of its kind. Raises GateRefused."""
+    def _admit(self, task: KernelTask, offered: Offered, data: bytes, slot: Slot) -> tuple[Kernel, Facts]:
+        """Let what was compiled past the gate of its kind; return what that has read, too. Raises GateRefused."""
         if offered.plan is None:
             machine = self.compiler.toolchain(slot).processor.partition("-")[0]
-            check_native(data, NativeRules((task.abi.entry, SERVE), machine))
-            return Kernel(Artifact(Form.SHARED_OBJECT, data))
+            read = check_native(data, NativeRules((task.abi.entry, SERVE), machine))
+            return Kernel(Artifact(Form.SHARED_OBJECT, data)), read
         steps, is_triton = offered.plan, offered.language is Language.TRITON
         if is_triton:
             program = read_program(data)
@@ -94,7 +99,7 @@ class Builder:
         entries = {step.kernel for step in steps}
         rules = DeviceRules(entries, _arch(task), writable_globals=task.policy.allows_writable_globals)
         facts = check_cubin(data, rules)
-        return Kernel(Artifact(Form.CUBIN, data), fit(task.abi, steps, facts.kernels, adds_pointers=is_triton))
+        return Kernel(Artifact(Form.CUBIN, data), fit(task.abi, steps, facts.kernels, adds_pointers=is_triton)), facts
 
 
 def _take_module(task: KernelTask, source: str) -> Built:
@@ -103,7 +108,13 @@ def _take_module(task: KernelTask, source: str) -> Built:
     if size > most or "\0" in source or not _is_text(source):
         told = f"the source has {size} bytes; at most {most} are taken" if size > most else "the source is no text"
         return Built(None, Outcome.COMPILE_ERROR, told)
-    return Built(Kernel(Artifact(Form.MODULE, pack_module(task.abi, source))))
+    kernel = Kernel(Artifact(Form.MODULE, pack_module(task.abi, source)))
+    return Built(kernel, artifact=_record(Offered(source, Language.TORCH), kernel.artifact, None))
+
+
+def _record(offered: Offered, artifact: Artifact, facts: Facts) -> Record:
+    named = mentions(offered.source, is_python=offered.language.is_python)
+    return record_artifact(artifact.form, artifact.content, facts, named)
 
 
 def _is_text(source: str) -> bool:

@@ -84,9 +84,9 @@ class Where:
     """Of the case, warm-up or round within its phase and shape, from 0."""
 
     def __str__(self) -> str:
-        """Say it: `round 11 at m=64, n=64`."""
+        """Say it: `round 11 at m=64, n=64`; `start 0` where there is no shape."""
         axes = ", ".join(f"{name}={extent}" for name, extent in self.shape.items())
-        return f"{self.phase} {self.index} at {axes}"
+        return f"{self.phase} {self.index} at {axes}" if axes else f"{self.phase} {self.index}"
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ class ShapeTimes:
     """What physics allows at best; 0 if the device's peaks or the task's work are not known."""
     is_plausible: bool
     """Whether every time is above zero and the candidate's median not below the floor."""
-    baseline_s: float | None
-    """What the reference takes on this device when it is quiet, if that is known from elsewhere."""
+    alone_s: float | None
+    """What the reference takes without the candidate, where it took longer beside it: it wins nothing by that."""
     mean_diff: float
     """Mean over rounds of the largest difference of an output from the oracle."""
     warm_up_s: float
@@ -128,7 +128,7 @@ class ShapeTimes:
     is_decided: bool
     """Whether the interval, not the budget, ended it."""
     throttled: int
-    """Rounds that were thrown away because the device was throttled."""
+    """Rounds that were begun though the device was slowed down: it had been waited for long enough."""
 
 
 @dataclass(frozen=True)

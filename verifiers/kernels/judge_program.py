@@ -17,6 +17,7 @@ from typing import Any  # Any: msgpack values
 
 import msgpack
 
+from assay.details import Device as DeviceRecord
 from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.levels import Level
 from assay.sandboxes.backends import open_pool
@@ -29,6 +30,7 @@ from assay.verifiers.kernels.lint import lint
 from assay.verifiers.kernels.measure import measure
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.probe import probe
+from assay.verifiers.kernels.records import record_session
 from assay.verifiers.kernels.rewards import pay
 from assay.verifiers.kernels.session import Trial
 from assay.verifiers.kernels.task import Backend, KernelTask, Step
@@ -105,7 +107,7 @@ def _answer(task: KernelTask, question: Mapping[str, Any], probes_first: bool) -
                 answer = [INFRA_FAULT, f"{fault}; before, it said: {answer[:2]}"] if fault else answer
             return [fault if probes_first or is_suspect else None, answer]
     except Inconclusive as busy:
-        return [None, [INCONCLUSIVE, str(busy)]]
+        return [None, [INCONCLUSIVE, str(busy), list(busy.flags)]]
     except InfraFault as fault:
         return [None, [INFRA_FAULT, f"{type(fault).__name__}: {fault}"]]
 
@@ -115,20 +117,22 @@ def _judged(task: KernelTask, question: Mapping[str, Any], device: Device) -> tu
     try:
         finding = measure(_trial(task, question), device)
     except Inconclusive as busy:
-        return [INCONCLUSIVE, str(busy)], False
+        return [INCONCLUSIVE, str(busy), list(busy.flags)], False
     except TaskFault as fault:
         return [TASK_FAULT, str(fault)], True
     except InfraFault as fault:
         return [INFRA_FAULT, f"{type(fault).__name__}: {fault}"], True
-    return _paid(task, question, finding), isinstance(finding, Refused) and finding.reason in _ABNORMAL
+    return _paid(task, question, finding, device), isinstance(finding, Refused) and finding.reason in _ABNORMAL
 
 
-def _paid(task: KernelTask, question: Mapping[str, Any], finding: Finding) -> Answer:
-    """Return outcome (or None), terms, message, flags, and the reference's differences."""
+def _paid(task: KernelTask, question: Mapping[str, Any], finding: Finding, device: Device) -> Answer:
+    """Return outcome (or None), terms, message, flags, the reference's differences, and the record."""
     paid = pay(task.reward_rule, finding, question["length"])
     diffs = finding.reference_diffs if isinstance(finding, Measured) else {}
     scored = paid.scored
-    return [PAID, paid.outcome, dict(scored.terms), scored.message, list(scored.flags), _packed(diffs)]
+    told = DeviceRecord(name=device.facts.name, state=device.settle().labels)
+    record = record_session(task, finding, told).model_dump(mode="json")
+    return [PAID, paid.outcome, dict(scored.terms), scored.message, list(scored.flags), _packed(diffs), record]
 
 
 def _trial(task: KernelTask, question: Mapping[str, Any]) -> Trial:

@@ -5,13 +5,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol  # Any: msgpack values
 
 import msgpack
 
+from assay.details import Details
 from assay.errors import Inconclusive, InfraFault, ServiceUnavailable, TaskFault
 from assay.levels import Level
 from assay.outcomes import Outcome
@@ -44,6 +45,8 @@ class Trialled:
 
     paid: Paid
     known: Known
+    details: Details | None = None
+    """How it was timed, for the result."""
 
 
 @dataclass(frozen=True)
@@ -96,22 +99,22 @@ class ProcessMeasurer:
             "cores": self.cores,
         }
         with _JudgeProcess(slot) as judge:
-            answer = judge.ask(msgpack.packb(question), _BESIDE_S)
+            answer, lease = judge.ask(msgpack.packb(question), _BESIDE_S), None
             if answer == judge_program.READY:
-                answer = self._ask_alone(device, judge, task.limits.attempt_wall_s + _BESIDE_S, slot)
-        return _read(answer)
+                answer, lease = self._ask_alone(device, judge, task.limits.attempt_wall_s + _BESIDE_S, slot)
+        return _read(answer, lease)
 
-    def _ask_alone(self, device: str, judge: "_JudgeProcess", most_s: float, slot: Slot) -> Any:
+    def _ask_alone(self, device: str, judge: "_JudgeProcess", most_s: float, slot: Slot) -> tuple[Any, Lease]:
         """Have the judge measure while the device is ours, and take in what it learned of the device."""
         book = HealthBook(self.lock_folder)
 
-        def job(lease: Lease) -> Any:
+        def job(lease: Lease) -> tuple[Any, Lease]:
             needs_probe = book.needs_probe(device)
             answer = judge.ask(msgpack.packb(needs_probe), most_s, _Renewal(self.leases, lease))
             match answer:
                 case [str(fault), _]:
                     book.note(device, fault)
-            return answer
+            return answer, lease
 
         def pause(seconds: float) -> None:
             slot.wait((), seconds)
@@ -179,16 +182,24 @@ def _start(fd: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(fd,))
 
 
-def _read(answer: Any) -> Trialled:
+def _read(answer: Any, lease: Lease | None) -> Trialled:
     match answer:
-        case [_, [judge_program.PAID, outcome, dict(terms), str(message), list(flags), list(known)]]:
+        case [_, [judge_program.PAID, outcome, dict(terms), str(message), list(flags), list(known), dict(record)]]:
             scored = Scored(terms, message=message, flags=tuple(flags))
-            return Trialled(Paid(scored, None if outcome is None else Outcome(outcome)), known)
+            return Trialled(Paid(scored, None if outcome is None else Outcome(outcome)), known, _held(record, lease))
         case [_, [judge_program.TASK_FAULT, str(message)]]:
             raise TaskFault(message)
-        case [_, [judge_program.INCONCLUSIVE, str(message)]]:
-            raise Inconclusive(message)
+        case [_, [judge_program.INCONCLUSIVE, str(message), list(flags)]]:
+            raise Inconclusive(message, flags=tuple(flags))
         case [_, [_, str(message)]]:
             raise InfraFault(message)
         case _:
             raise InfraFault("the judge of kernels gave an answer that is none")
+
+
+def _held(record: Mapping[str, Any], lease: Lease | None) -> Details:
+    """Return a session's record with the fencing token of the lease that it was timed under."""
+    details = Details.model_validate(record)
+    if lease is None or details.device is None:
+        return details
+    return details.model_copy(update={"device": details.device.model_copy(update={"lease": lease.token})})

@@ -18,6 +18,7 @@ from assay.verifiers.kernels.inspection import inspect
 from assay.verifiers.kernels.problems import Problem
 from assay.verifiers.kernels.rounds import late_work
 from assay.verifiers.kernels.session import Refusal, Session, Solved, Trial
+from assay.verifiers.kernels.time_shares import TimeShares
 from assay.verifiers.kernels.timing import time_shapes
 
 
@@ -27,7 +28,8 @@ def measure(trial: Trial, device: Device) -> Finding:
     Raises Inconclusive if the device is too busy, TaskFault if the reference is wrong or fails, InfraFault.
     """
     with ExitStack() as stack:
-        session = Session(trial, device, device.now_s(), stack)
+        shares = TimeShares(trial.task.limits.attempt_wall_s, device.now_s())
+        session = Session(trial, device, shares, stack)
         try:
             check_reference(session)
             _check_candidate(session)
@@ -54,10 +56,12 @@ def check_reference(session: Session) -> None:
     party = session.open(session.trial.reference, is_candidate=False)
     for where, index, profile in _cases(session):
         problem = session.problem(where, index, profile)
-        answered = session.ask_reference(party, problem, where, "reference")
+        answered = session.ask_reference(party, problem, where, "reference", is_whole=True)
         found = inspect(problem, answered.frame, answered.after, is_reference=True)
         if found.reason is not None:
             raise TaskFault(f"the reference is wrong on {profile} values: {found.message} ({where})")
+        if written := party.strays():
+            raise TaskFault(f"the reference writes {written} bytes outside of its buffers ({where})")
         session.reference_diffs[index, profile] = found.max_abs_diff
         session.check_time()
     party.close()

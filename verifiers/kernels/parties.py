@@ -1,7 +1,7 @@
 """A kernel in its runner, as the judge calls it: a fresh frame, a timed call, and a copy of the frame."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from assay.sandboxes.devices.interface import (
     RunnerLimits,
 )
 from assay.verifiers.kernels.abi import place
-from assay.verifiers.kernels.buffers import Frame, lay_out, segment_bytes, snapshot, wipe, write
+from assay.verifiers.kernels.buffers import Frame, lay_ground, lay_out, segment_bytes, snapshot, strays, wipe, write
 from assay.verifiers.kernels.dtypes import Bytes
 from assay.verifiers.kernels.findings import Reason
 from assay.verifiers.kernels.problems import Problem, make_call
@@ -57,21 +57,28 @@ class Answered:
 
 
 class Party:
-    """One kernel in a runner of its own."""
+    """One kernel in a runner of its own.
 
-    def __init__(self, runner: Runner, plan: Sequence[Step] | None) -> None:
+    All parties of a session have one ground, which is secret: their runners may share memory.
+    """
+
+    def __init__(self, runner: Runner, plan: Sequence[Step] | None, ground: bytes) -> None:
         self._runner = runner
         self._plan = plan
+        self._ground = ground
+        lay_ground(runner.segment, ground)
 
-    def exchange(self, problem: Problem, rng: np.random.Generator) -> Answered | Failure:
+    def exchange(self, problem: Problem, rng: np.random.Generator, *, is_whole: bool = False) -> Answered | Failure:
         """Have it solve a problem in a fresh frame; the runner is frozen, or gone, when this returns.
 
         Nothing of an answered call is left in the segment: a runner of another kernel may see the same memory.
+        `is_whole` brings all of the segment back from a device that has a copy of it, not the frame alone.
         """
         runner = self._runner
         frame = lay_out(problem.placed, problem.values, len(runner.segment), rng)
         write(frame, runner.segment)
-        failure = runner.stage(make_call(problem, frame, self._plan))
+        call = make_call(problem, frame, self._plan)
+        failure = runner.stage(replace(call, offset=0, size_bytes=len(runner.segment)) if is_whole else call)
         if failure is not None:
             return failure
         reply = runner.run()
@@ -81,20 +88,30 @@ class Party:
         if failure is not None:
             return failure
         answered = Answered(reply, frame, snapshot(frame, runner.segment))
-        wipe(frame, runner.segment)
+        wipe(frame, runner.segment, self._ground)
         return answered
+
+    def strays(self) -> int:
+        """Return how many bytes have been written outside of all frames, since any party of the session was started.
+
+        From where a device has a copy of the segment they come with the last call that was `is_whole`.
+        """
+        return strays(self._runner.segment, self._ground)
 
     def close(self) -> None:
         """End its runner. Idempotent."""
         self._runner.close()
 
 
-def start(device: Device, kernel: Kernel, task: KernelTask) -> Party | Failure:
-    """Start a fresh runner with room for the task's largest shape. Raises InfraFault."""
+def start(device: Device, kernel: Kernel, task: KernelTask, ground: bytes) -> Party | Failure:
+    """Start a fresh runner with room for the task's largest shape. Raises InfraFault.
+
+    `ground` is the session's, FRAME_ALIGN bytes.
+    """
     room = max(segment_bytes(place(task.abi, shape.axes)) for shape in task.shapes)
     limits = RunnerLimits(memory_mb=task.limits.memory_mb)
     runner = device.open(kernel.artifact, room, limits)
-    return runner if isinstance(runner, Failure) else Party(runner, kernel.plan)
+    return runner if isinstance(runner, Failure) else Party(runner, kernel.plan, ground)
 
 
 def say(failure: Failure) -> str:

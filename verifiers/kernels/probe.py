@@ -5,6 +5,7 @@ from functools import cache
 
 from assay.errors import InfraFault
 from assay.sandboxes.devices.interface import Device, Failure
+from assay.verifiers.kernels.buffers import FRAME_ALIGN
 from assay.verifiers.kernels.generators import ValueProfile, random_stream
 from assay.verifiers.kernels.inspection import inspect
 from assay.verifiers.kernels.parties import Kernel, say, start
@@ -30,7 +31,7 @@ def probe(device: Device, kernel: Kernel, backend: Backend) -> str:
     task, secret = probe_task(backend), secrets.token_bytes(32)
     problem = make_problem(task, secret, ("probe",), _AXES, ValueProfile.TIMING)
     try:
-        party = start(device, kernel, task)
+        party = start(device, kernel, task, secrets.token_bytes(FRAME_ALIGN))
         if isinstance(party, Failure):
             return f"the probe could not be started: {say(party)}"
         try:

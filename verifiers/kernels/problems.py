@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.sandboxes.devices.interface import Argument, Call, Grid, Launch, Pointer, Scalar
+from assay.sandboxes.devices.interface import Argument, Call, DeviceFacts, Grid, Launch, Pointer, Scalar
 from assay.verifiers.kernels.abi import Param, Placed, Role, place
 from assay.verifiers.kernels.buffers import Frame
 from assay.verifiers.kernels.dtypes import Values, encode
@@ -77,6 +77,16 @@ def make_call(problem: Problem, frame: Frame, plan: Sequence[Step] | None) -> Ca
         deadline_s=task.policy.call_deadline_s,
         is_cold=task.timing.cache == "cold",
     )
+
+
+def least_s(task: KernelTask, axes: Mapping[str, int], facts: DeviceFacts) -> float:
+    """Return what physics allows: bytes over peak bandwidth (from cold caches), operations over peak arithmetic."""
+    floors = [0.0]
+    if facts.bytes_per_s and task.timing.cache == "cold":
+        floors.append(least_bytes(place(task.abi, axes)) / facts.bytes_per_s)
+    if facts.flops_per_s:
+        floors.append(value_of(task.work.flops, axes) / facts.flops_per_s)
+    return task.work.slack * max(floors)
 
 
 def least_bytes(placed: Sequence[Placed]) -> int:

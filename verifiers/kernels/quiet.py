@@ -1,4 +1,8 @@
-"""Is the device quiet? The reference against itself before there is a candidate, and once more when it has gone."""
+"""Is the device quiet? The reference against itself before there is a candidate, and once more when it has gone.
+
+Whether there is a result is decided here by the reference alone. What only happens beside a candidate, be it heat,
+power or worse, is no reason to have none: it bounds what the candidate can win (`time_alone`).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,17 +25,20 @@ GATE_EFFORTS = (1, 2)
 LEAST_OVER_EMPTY = 2.0
 """The reference must take this many times what an empty call takes: below, what is taken off decides the ratio."""
 
+PATIENCE_S = 10.0
+"""For a device that is slowed down, by heat or power, to recover while nothing runs on it."""
+_PAUSE_S = 0.05
+
 Replies = tuple[list[Reply], list[Reply]]
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """A shape before there is a candidate: the clock that is steady enough, and what the reference does."""
+    """A shape before there is a candidate: the clock that is steady enough, and all calls of the reference."""
 
     index: int
     shape: Shape
     clock: Clock
-    reference_s: float
     replies: Sequence[Reply]
 
 
@@ -61,8 +68,7 @@ def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Sh
 
 
 def _quiet(index: int, shape: Shape, clock: Clock, replies: Replies) -> Quiet:
-    both = replies[0] + replies[1]
-    return Quiet(index, shape, clock, float(np.median(clocked(both, clock))), both)
+    return Quiet(index, shape, clock, replies[0] + replies[1])
 
 
 def _refuse_short(shape: Shape, replies: Sequence[Reply], *, is_sure: bool) -> None:
@@ -79,38 +85,67 @@ def _refuse_short(shape: Shape, replies: Sequence[Reply], *, is_sure: bool) -> N
         raise Inconclusive(f"{told}, on a busy device")
 
 
+@dataclass
+class Patience:
+    """What is left of the time that a device is given to recover."""
+
+    left_s: float = PATIENCE_S
+
+    def wait(self, session: Session) -> bool:
+        """Look at the device before something is timed, and wait until it is not slowed down; say whether it is not.
+
+        The time is nobody's: neither the candidate's nor the reference's.
+        """
+        while True:
+            began_s = session.device.now_s()
+            if not session.device.settle().is_throttled:
+                return True
+            if self.left_s <= 0:
+                return False
+            session.device.pause(_PAUSE_S)
+            took_s = session.device.now_s() - began_s
+            self.left_s -= took_s
+            session.shares.waited_s += took_s
+
+
 def _time_pairs(session: Session, pair: tuple[Party, Party], at: Where, replies: Replies, count: int) -> None:
-    """Time pairs of the reference with itself until there are so many; either is first as often, in secret order."""
-    rng = session.stream("pairs", at.index, count)
+    """Time pairs of the reference with itself until there are so many; either is first as often, in secret order.
+
+    Raises Inconclusive if the device stays slowed down.
+    """
+    rng = session.stream("pairs", at.phase, at.index, count)
     missing = range(len(replies[0]), count)
     swapped = rng.permutation(np.arange(len(missing)) % 2).astype(bool)
+    patience = Patience()
     for number, is_swapped in zip(missing, swapped, strict=True):
-        session.device.settle()
+        if not patience.wait(session):
+            raise Inconclusive(f"the device stays slowed down for {PATIENCE_S:g} s in which nothing ran on it")
         where = Where(at.phase, at.shape, number)
         problem = session.problem(where, at.index, ValueProfile.TIMING)
         for which in (1, 0) if is_swapped else (0, 1):
-            replies[which].append(session.ask_reference(pair[which], problem, where, f"gate {which}").reply)
-        session.check_time()
+            replies[which].append(session.ask_reference(pair[which], problem, where, f"{at.phase} {which}").reply)
+        if at.phase is Phase.GATE:
+            session.check_time()
 
 
-def refuse_contention(session: Session, quiet: Quiet, beside: Sequence[Reply]) -> None:
-    """Raise Inconclusive if the reference is quicker without the candidate than it was beside it.
+def time_alone(
+    session: Session, quiet: Quiet, beside: Sequence[Reply], clock: Clock, *, is_slowed: bool
+) -> float | None:
+    """Return what the reference takes without the candidate, where it took longer beside it; None where it did not.
 
-    Only where the processor's clocks do not tell what a candidate does between its calls: what they tell is sure, and
-    when a machine is busy is not. The reference is timed again now that the candidate has gone: a machine that became
-    slower by itself is slow still, and pairs within rounds have met that.
+    Only where the processor's clocks do not tell what a candidate does between its calls (what they tell is sure, and
+    when a machine is busy is not), or where the device was slowed down. The reference is timed again now that the
+    candidate has gone: a machine that became slower by itself is slow still, and pairs within rounds have met that.
+    Raises Inconclusive if the device is slowed down without the candidate too.
     """
     facts = session.device.facts
-    if quiet.clock is not Clock.DEVICE and all(reply.idle_cpu_s is not None for reply in beside):
-        return
-    beside_s = float(np.median(clocked(beside, quiet.clock)))
-    if beside_s <= quiet.reference_s * (1 + facts.drift_limit):
-        return
+    tells_all = quiet.clock is not Clock.DEVICE and all(reply.idle_cpu_s is not None for reply in beside)
+    beside_s, before_s = (float(np.median(clocked(replies, clock))) for replies in (beside, quiet.replies))
+    if not is_slowed and (tells_all or beside_s <= before_s * (1 + facts.drift_limit)):
+        return None
     replies: Replies = ([], [])
     where = Where(Phase.AFTERWARDS, quiet.shape.axes, quiet.index)
     with session.references() as pair:
         _time_pairs(session, pair, where, replies, session.task.timing.gate_pairs)
-    again_s = float(np.median(clocked(replies[0] + replies[1], quiet.clock)))
-    drift = beside_s / max(again_s, quiet.reference_s) - 1
-    if drift > facts.drift_limit:
-        raise Inconclusive(f"contention: the reference takes {drift:.1%} longer beside the candidate than alone")
+    alone_s = max(before_s, float(np.median(clocked(replies[0] + replies[1], clock))))
+    return alone_s if beside_s > alone_s * (1 + facts.drift_limit) else None

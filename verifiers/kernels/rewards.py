@@ -7,12 +7,14 @@ from enum import StrEnum
 from typing import assert_never
 
 from assay.outcomes import Outcome
-from assay.verifiers.kernels.findings import OUTCOMES, Finding, Measured, Refused, ShapeTimes
+from assay.verifiers.kernels.findings import OUTCOMES, Finding, Measured, Reason, Refused, ShapeTimes
 from assay.verifiers.kernels.speed import Speed
 from assay.verifiers.rules.rule import MOST_FACTOR, Profile, Scored, Term
 
 Figure = Callable[[Speed], float]
 
+FASTER = "faster"
+"""The term that says whether a task without a threshold is passed."""
 STREAM_RATIO = 1.5
 """Above this ratio of time to full synchronisation and event time, work was hidden on another stream."""
 
@@ -28,7 +30,7 @@ class Formula(StrEnum):
     """Weighted geometric mean of exp(median log ratio)."""
     HARDENED = "hardened"
     """The same of what is certain: the lower end of the interval where the candidate is significantly faster, 1 where
-    nothing is significant, and never more than against the reference's quiet time, where that is known."""
+    nothing is significant."""
 
 
 PROFILES = (
@@ -81,6 +83,7 @@ def terms(rule: RewardRule) -> tuple[Term, ...]:
     return (
         Term("speed", rule.minimum, max(rule.minimum, rule.cap), f"the reward by {rule.formula}"),
         Term("correct", 0, 1, "1 if every output of every call was right", weight=0.0),
+        Term(FASTER, 0, 1, "1 if it is faster than the reference beyond doubt, all timed shapes together", weight=0.0),
         Term("speedup", rule.floor, rule.cap, "weighted geometric mean of median speed-ups", weight=0.0),
         Term("speedup_low", rule.floor, rule.cap, "the same of lower ends of the intervals", weight=0.0),
         Term("cuda_l2_eq2", -1, rule.cap, "mean of ratios less 1, biased upward by noise", weight=0.0),
@@ -106,6 +109,7 @@ def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
     implausible = [times for times in finding.shapes if not times.is_plausible]
     figures = {
         "correct": 1.0,
+        FASTER: float(not implausible and _pays_certain(rule, finding) > 1.0),
         "speedup": geometric([(bounded(rule, times, _median(times)), times.weight) for times in finding.shapes]),
         "speedup_low": geometric([(bounded(rule, times, _low(times)), times.weight) for times in finding.shapes]),
         "cuda_l2_eq2": _mean(finding, rule, lambda speed: speed.cuda_l2_eq2) - 1.0,
@@ -114,9 +118,10 @@ def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
         "length": float(length),
     }
     if implausible:
-        told = f"implausible_timing at {dict(implausible[0].shape)}: a time of zero, or below what physics allows"
+        reason, shape = Reason.IMPLAUSIBLE_TIMING, dict(implausible[0].shape)
+        told = f"{reason} at {shape}: a time of zero, or below what physics allows"
         scored = Scored({"speed": rule.minimum, **figures}, message=told, flags=finding.flags)
-        return Paid(scored, Outcome.VIOLATION)
+        return Paid(scored, OUTCOMES[reason])
     value = max(rule.minimum, _value(rule, finding, length))
     flags = finding.flags + (("capped",) if _is_capped(rule, finding) else ())
     return Paid(Scored({"speed": value, **figures}, message=_told(finding), flags=flags), None)
@@ -138,9 +143,13 @@ def _value(rule: RewardRule, finding: Measured, length: int) -> float:
         case Formula.ROBUST:
             return geometric([(bounded(rule, times, _median(times)), times.weight) for times in finding.shapes])
         case Formula.HARDENED:
-            return geometric([(bounded(rule, times, _certain(times)), times.weight) for times in finding.shapes])
+            return _pays_certain(rule, finding)
         case _:
             assert_never(rule.formula)
+
+
+def _pays_certain(rule: RewardRule, finding: Measured) -> float:
+    return geometric([(bounded(rule, times, _certain(times)), times.weight) for times in finding.shapes])
 
 
 def eq3(
@@ -173,9 +182,14 @@ def geometric(weighted: Sequence[tuple[float, float]]) -> float:
 
 
 def bounded(rule: RewardRule, times: ShapeTimes, speedup: float) -> float:
-    """Return a shape's speed-up within floor and cap; the floor, for one whose times are not plausible."""
+    """Return a shape's speed-up within floor and cap; the floor, for one whose times are not plausible.
+
+    Where the reference was slower beside the candidate, none is larger than against what the reference takes alone.
+    """
     if not times.is_plausible or not math.isfinite(speedup):
         return rule.floor
+    if times.speed is not None and times.alone_s is not None:
+        speedup = min(speedup, times.alone_s / times.speed.candidate_s)
     return min(rule.cap, max(rule.floor, speedup))
 
 
@@ -191,14 +205,8 @@ def _certain(times: ShapeTimes) -> float:
     """Return the speed-up that is beyond doubt: 1 where nothing is significant."""
     speed = times.speed
     if speed is None or not speed.is_significant:
-        found = 1.0
-    elif speed.speedup > 1:
-        found = max(1.0, min(speed.low, speed.safe_low))
-    else:
-        found = speed.speedup
-    if speed is not None and times.baseline_s is not None:
-        found = min(found, times.baseline_s / speed.candidate_s)
-    return found
+        return 1.0
+    return max(1.0, min(speed.low, speed.safe_low)) if speed.speedup > 1 else speed.speedup
 
 
 def _median(times: ShapeTimes) -> float:

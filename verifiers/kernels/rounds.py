@@ -9,7 +9,7 @@ import numpy as np
 from assay.sandboxes.devices.interface import Clock, Reply
 from assay.verifiers.kernels.dtypes import Floats
 from assay.verifiers.kernels.schedule import Order, Slot
-from assay.verifiers.kernels.speed import Times
+from assay.verifiers.kernels.speed import Times, log_ratios
 
 LATE_SHARE = 0.02
 """Work after answers may be this share of the work before them, beyond the margin of each call."""
@@ -42,6 +42,14 @@ class RoundLog:
             self.replies[slot].append(reply)
         self.diffs.append(diff)
 
+    def extend(self, block: "RoundLog") -> None:
+        """Take in all rounds of another log."""
+        self.orders += block.orders
+        self.generations += block.generations
+        self.diffs += block.diffs
+        for slot, replies in block.replies.items():
+            self.replies[slot] += replies
+
     def times(self, clock: Clock) -> Times:
         """Return the rounds by one clock, seconds."""
         columns = {slot: clocked(self.replies[slot], clock) for slot in Slot}
@@ -50,6 +58,12 @@ class RoundLog:
         return Times(
             columns[Slot.REFERENCE], columns[Slot.CANDIDATE], columns[Slot.TWIN], places.reshape(-1, 3), generations
         )
+
+    def speedup_so_far(self, clock: Clock) -> float | None:
+        """Return exp(median log ratio) of what there is; None where no round has a time above zero."""
+        theirs, mine = (clocked(self.replies[slot], clock) for slot in (Slot.REFERENCE, Slot.CANDIDATE))
+        told = (theirs > 0) & (mine > 0)
+        return float(np.exp(np.median(log_ratios(theirs[told], mine[told])))) if told.any() else None
 
     @property
     def timed_s(self) -> float:

@@ -8,12 +8,14 @@ import numpy as np
 
 from assay.errors import Inconclusive, TaskFault
 from assay.sandboxes.devices.interface import Device, Failure, Reply
+from assay.verifiers.kernels.buffers import FRAME_ALIGN
 from assay.verifiers.kernels.findings import Phase, Reason, Refused, Where
 from assay.verifiers.kernels.generators import ValueProfile, random_stream
 from assay.verifiers.kernels.inspection import Inspected, inspect, may_be_spot_checked, spot_check
 from assay.verifiers.kernels.parties import REASONS, Answered, Kernel, Party, say, start
 from assay.verifiers.kernels.problems import Problem, make_problem
 from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.time_shares import START, Part, TimeShares
 
 
 class Refusal(Exception):
@@ -37,8 +39,6 @@ class Trial:
     secret: bytes
     reference: Kernel
     candidate: Kernel
-    baselines: Mapping[int, float] = field(default_factory=dict)
-    """Seconds that the reference takes on this device when it is quiet, by index of the shape."""
     known_diffs: ReferenceDiffs | None = None
     """The reference's largest differences, if an earlier session with this task found it right."""
 
@@ -62,10 +62,8 @@ class Session:
 
     trial: Trial
     device: Device
-    started_s: float
+    shares: TimeShares
     stack: ExitStack
-    candidate_s: float = 0.0
-    """Wall seconds of the candidate's calls."""
     checked: int = 0
     max_abs_diff: float = 0.0
     reference_diffs: dict[tuple[int, ValueProfile], float] = field(default_factory=dict)
@@ -88,7 +86,13 @@ class Session:
 
     def open(self, kernel: Kernel, *, is_candidate: bool) -> Party:
         """Start a runner, which ends with the session at the latest. A reference that does not start is a fault."""
-        party = start(self.device, kernel, self.task)
+        began_s = self.device.now_s()
+        party = start(self.device, kernel, self.task, self.stream("ground").bytes(FRAME_ALIGN))
+        took_s = self.device.now_s() - began_s
+        if is_candidate:
+            self.shares.charge_candidate(START, took_s)
+        else:
+            self.shares.charge_reference(START, took_s)
         if isinstance(party, Failure):
             if is_candidate:
                 raise Refusal(Refused(REASONS[party.kind], say(party), Where(Phase.START, {}, 0)))
@@ -116,21 +120,28 @@ class Session:
             finally:
                 candidate.close()
 
-    def ask_reference(self, party: Party, problem: Problem, where: Where, label: str) -> Answered:
+    def ask_reference(
+        self, party: Party, problem: Problem, where: Where, label: str, *, is_whole: bool = False
+    ) -> Answered:
         """Have the reference solve a problem. Raises TaskFault if it fails."""
-        answered = party.exchange(problem, self._frame_stream(where, label))
+        began_s = self.device.now_s()
+        answered = party.exchange(problem, self._frame_stream(where, label), is_whole=is_whole)
+        self.shares.charge_reference(self._index(problem), self.device.now_s() - began_s)
         if isinstance(answered, Failure):
             raise TaskFault(f"the reference failed: {say(answered)} ({where})")
         return answered
 
     def ask_candidate(self, party: Party, problem: Problem, where: Where, label: str, *, is_full: bool) -> Solved:
         """Have the candidate solve a problem and check what it left. Raises Refusal."""
-        answered = party.exchange(problem, self._frame_stream(where, label))
+        began_s = self.device.now_s()
+        answered = party.exchange(problem, self._frame_stream(where, label), is_whole=is_full)
+        self.shares.charge_candidate(self._index(problem), self.device.now_s() - began_s)
         if isinstance(answered, Failure):
             raise Refusal(Refused(REASONS[answered.kind], say(answered), where))
-        self.candidate_s += answered.reply.wall_s
         self.checked += 1
         found = self._inspect(problem, answered, where, label, is_full=is_full)
+        if is_full and found.reason is not Reason.CANARY and (written := party.strays()):
+            found = Inspected(Reason.CANARY, f"canary beyond all buffers overwritten: {written} bytes changed")
         if found.reason is not None:
             raise Refusal(Refused(found.reason, found.message, where))
         self.max_abs_diff = max(self.max_abs_diff, found.max_abs_diff)
@@ -141,27 +152,61 @@ class Session:
         if is_full or known is None or not may_be_spot_checked(problem):
             return inspect(problem, answered.frame, answered.after, baseline=known)
         rng = self._frame_stream(where, f"{label} spots")
-        return spot_check(problem, answered.frame, answered.after, rng, usual=known)
+        began_s = self.device.now_s()
+        found = spot_check(problem, answered.frame, answered.after, rng, usual=known)
+        self.shares.charge_candidate(self._index(problem), self.device.now_s() - began_s, 0)  # odd outputs take longer
+        return found
 
     def _baseline(self, problem: Problem) -> float | None:
         """Return the reference's difference at that shape: with such values, or the largest with any."""
-        index = next(at for at, shape in enumerate(self.task.shapes) if shape.axes == problem.axes)
+        index = self._index(problem)
         known = {profile: diff for (at, profile), diff in self.reference_diffs.items() if at == index}
         return known.get(problem.profile, max(known.values(), default=None))
+
+    def _index(self, problem: Problem) -> int:
+        return next(at for at, shape in enumerate(self.task.shapes) if shape.axes == problem.axes)
 
     def _frame_stream(self, where: Where, label: str) -> np.random.Generator:
         shape = [f"{name}={extent}" for name, extent in sorted(where.shape.items())]
         return self.stream("frame", where.phase, where.index, label, *shape)
 
-    def is_over(self) -> bool:
-        """Say whether the attempt's time is up."""
-        return self.device.now_s() - self.started_s > self.task.limits.attempt_wall_s
+    def part(self, left: int) -> Part:
+        """Return until when the next of so many shapes may be timed."""
+        return self.shares.part(left, self.device.now_s())
+
+    def is_fair_time_up(self, part: Part) -> bool:
+        """Say whether the time is up however quick the candidate is: nothing that it does has a part in this."""
+        return self.shares.fair_s(self.device.now_s()) > part.fair_s
+
+    def is_excess_used(self, part: Part) -> bool:
+        """Say whether the candidate took more than its part beyond the reference. Raises TaskFault."""
+        if self.shares.excess_s > part.excess_s:
+            self._learn_times()
+        return self.shares.excess_s > part.excess_s
 
     def check_time(self) -> None:
-        """Raise once the attempt's time is up: Refusal if the candidate took most of it, Inconclusive otherwise."""
-        if not self.is_over():
+        """Raise once the attempt's time is up: Inconclusive if it is for every candidate, Refusal if for this one."""
+        limit_s = self.task.limits.attempt_wall_s
+        is_excess_used = self.is_excess_used(self.shares.whole)
+        if self.is_fair_time_up(self.shares.whole):
+            raise Inconclusive(f"no times within {limit_s:g} s: raise limits.attempt_wall_s")
+        if is_excess_used:
+            raise self.late(Where(Phase.ROUND, {}, 0))
+
+    def late(self, where: Where) -> Refusal:
+        """Return the refusal of a candidate that left too little time."""
+        told = f"calls took {self.shares.candidate_s:.1f} of the attempt's {self.task.limits.attempt_wall_s:g} s"
+        return Refusal(Refused(Reason.DEADLINE, told, where))
+
+    def _learn_times(self) -> None:
+        """Ask the reference once wherever nothing is known of its time yet. Raises TaskFault."""
+        unknown = self.shares.unknown
+        if not unknown:
             return
-        if self.candidate_s > (self.device.now_s() - self.started_s) / 2:
-            told = f"calls took {self.candidate_s:.1f} of the attempt's {self.task.limits.attempt_wall_s:g} s"
-            raise Refusal(Refused(Reason.DEADLINE, told, Where(Phase.ROUND, {}, 0)))
-        raise Inconclusive(f"no times within {self.task.limits.attempt_wall_s:g} s: raise limits.attempt_wall_s")
+        party = self.open(self.trial.reference, is_candidate=False)
+        for index in unknown:
+            if index != START:
+                where = Where(Phase.CORRECTNESS, self.task.shapes[index].axes, index)
+                problem = self.problem(where, index, ValueProfile.TIMING, "alone")
+                self.ask_reference(party, problem, where, "alone")
+        party.close()

@@ -60,7 +60,9 @@ class KernelTask(RuleTask):
     """A compute kernel to be written: right first, then fast.
 
     The reward of a wrong result is `minimum`. A right one earns by its speed against the reference, measured in pairs
-    on the same device: see `formula`. Sources: CUDA-L2 (arXiv 2512.02551); docs/kernels.md.
+    on the same device: see `formula`. Without a `pass_threshold` it is `passed` if it is faster than the reference
+    beyond doubt and earns more than `minimum`, whatever the formula, or at full marks. Of `limits`, `attempt_wall_s`
+    and, on a processor, `memory_mb` are kept, and others refused. Sources: CUDA-L2 (arXiv 2512.02551); docs/kernels.md.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
@@ -70,7 +72,8 @@ class KernelTask(RuleTask):
     kernel: str | None = None
     """A ready task, by operation and type (`gemm/float32`); fields that the task gives itself go before its."""
     limits: Limits = Limits(attempt_wall_s=180.0)
-    """What an attempt may use; 180 s in all, as a busy machine needs more than twice the time."""
+    """What an attempt may use: `attempt_wall_s` in all (180, as a busy machine needs more than twice the time), and
+    `memory_mb` a runner on a processor; others are refused. What compilers may use, and a call's deadline: `policy`."""
     backend: Backend = Backend.CPU
     """Where it is timed."""
     tier: Tier = Tier.NATIVE
@@ -145,6 +148,14 @@ class KernelTask(RuleTask):
         """Always."""
         return True
 
+    def kept_limits(self) -> frozenset[str]:
+        """What sessions keep: a runner has one thread, no files and no output.
+
+        On a device a kernel's memory is its buffers', and the memory of its host code its container's to bound.
+        """
+        own = {"attempt_wall_s"}
+        return frozenset(own | {"memory_mb"} if self.backend is Backend.CPU else own)
+
     @property
     def reward_rule(self) -> RewardRule:
         """The fields that say how it is paid."""
@@ -200,6 +211,7 @@ class KernelTask(RuleTask):
                     ("shapes",), f"a shape lacks axes: {', '.join(sorted(self.abi.axes - shape.axes.keys()))}"
                 )
             _at("shapes", place, self.abi, shape.axes)
+        _check_limits(self)
         _check_time(self)
         if not any(shape.weight for shape in self.shapes):
             raise misplaced(("shapes",), "no shape is timed: give one a weight")
@@ -243,6 +255,15 @@ def _at(field: str, check: Callable[..., object], *given: object) -> None:
         check(*given)
     except ValueError as error:
         raise misplaced((field,), str(error)) from error
+
+
+def _check_limits(task: KernelTask) -> None:
+    """Raise ValueError at the first limit that nothing would keep."""
+    kept = task.kept_limits()
+    for name in sorted(task.limits.model_fields_set - kept):
+        what = f"limits.{name} means nothing to kernels that are timed on {task.backend}"
+        fix = f"leave it out; kept are {', '.join(sorted(kept))}, and policy bounds compilers and calls"
+        raise misplaced(("limits", name), what, fix)
 
 
 def _check_time(task: KernelTask) -> None:

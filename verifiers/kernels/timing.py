@@ -1,22 +1,23 @@
 """The timed part of a session: the A/A gate, warm-up by time, and rounds until they are decided or the time is up.
 
 Whether a session is `inconclusive` is up to the reference and its twin alone: a machine that is too busy for one
-candidate is so for all, whatever their speed.
+candidate is so for all, whatever their speed. A candidate that leaves too little time is late, and one beside which the
+reference is slower wins nothing by that.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from assay.errors import Inconclusive
 from assay.sandboxes.devices.interface import Clock, Reply
-from assay.verifiers.kernels.abi import place
-from assay.verifiers.kernels.expressions import value_of
 from assay.verifiers.kernels.findings import Phase, Reason, Refused, ShapeTimes, Where
 from assay.verifiers.kernels.generators import ValueProfile
+from assay.verifiers.kernels.measured_speeds import flag
 from assay.verifiers.kernels.parties import Party
-from assay.verifiers.kernels.problems import least_bytes
-from assay.verifiers.kernels.quiet import Quiet, pass_gate, refuse_contention
+from assay.verifiers.kernels.problems import least_s
+from assay.verifiers.kernels.quiet import Patience, Quiet, pass_gate, time_alone
 from assay.verifiers.kernels.rounds import RoundLog, late_margin_s, late_work, two_clock_excess
 from assay.verifiers.kernels.schedule import (
     BLOCK,
@@ -43,18 +44,30 @@ def time_shapes(session: Session) -> tuple[ShapeTimes, ...]:
     timed = [(index, shape) for index, shape in enumerate(session.task.shapes) if shape.weight]
     with session.references() as pair:
         quiet = [pass_gate(session, pair, index, shape) for index, shape in timed]
-    return tuple(_ShapeTimer(session, one).time() for one in quiet)
+    left = len(quiet)
+    return tuple(_ShapeTimer(session, one, left - number).time() for number, one in enumerate(quiet))
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What the rounds so far say, by the clock that is steadiest; no speed where a time is not above zero."""
+
+    number: int
+    clock: Clock
+    speed: Speed | None
 
 
 class _ShapeTimer:
-    """Times one shape."""
+    """Times one shape; `left` are those that have not been timed, with this one."""
 
-    def __init__(self, session: Session, quiet: Quiet) -> None:
+    def __init__(self, session: Session, quiet: Quiet, left: int) -> None:
         self._session = session
         self._quiet = quiet
         self._timing = session.task.timing
+        self._part = session.part(left)
         self._orders = orders(session.stream("orders", quiet.index))
         self._choices = session.stream("choices", quiet.index)
+        self._patience = Patience()
         self._trio: Mapping[Slot, Party] = {}
         self._generation = 0
         self._check_at = 0
@@ -63,23 +76,37 @@ class _ShapeTimer:
         self._throttled = 0
         self._log = RoundLog()
         self._warm_up_s = 0.0
-        self._clock = quiet.clock
-        self._was_quiet = False
+        self._looks = 0
+        self._is_enough = False
+        self._last: _Look | None = None
+        self._told: _Look | None = None
+        """The last look at which the twins agreed well enough to tell anything."""
 
     def time(self) -> ShapeTimes:
-        """Return its times. Raises Refusal and Inconclusive."""
-        plan = self._run_generation(None)
-        speed: Speed | None = None
-        look, is_enough = 0, False
-        while True:
-            if self._generation in plan.looks or self._is_out_of_time():
-                look += 1
-                speed = self._look(look)
-                is_enough = speed is None or self._is_enough(speed)
-                if is_enough or self._generation >= plan.looks[-1] or self._is_out_of_time():
-                    break
-            self._run_generation(plan)
-        return self._conclude(speed, look, is_enough=is_enough, is_whole=self._generation >= plan.looks[-1])
+        """Return its times. Raises Refusal, and Inconclusive with what was measured so far."""
+        try:
+            plan = self._run_generation(None)
+            while not self._ends(plan):
+                self._run_generation(plan)
+            return self._conclude(is_whole=self._generation >= plan.looks[-1])
+        except Inconclusive as error:
+            speedup = self._log.speedup_so_far(self._quiet.clock)
+            raise Inconclusive(str(error), flags=() if speedup is None else (flag(speedup),)) from error
+
+    def _ends(self, plan: Stages) -> bool:
+        """Look, if it is time to; say whether the rounds end here: never early where the device is not quiet."""
+        is_up = self._is_out_of_time()
+        if self._generation not in plan.looks and not is_up:
+            return False
+        self._last = self._look()
+        speed = self._last.speed
+        if speed is None:
+            return True
+        least = self._session.device.facts.noise_limit
+        is_clear = is_decided(speed.safe_interval, speed.noise_floor, least, self._timing.precision)
+        self._is_enough = speed.is_quiet and is_clear
+        self._told = self._last if speed.is_quiet else self._told
+        return is_up or self._is_enough or self._generation >= plan.looks[-1]
 
     def _run_generation(self, plan: Stages | None) -> Stages:
         """Run as many rounds as planned in fresh runners; the first ones warm up by time, and the plan is by that."""
@@ -100,7 +127,7 @@ class _ShapeTimer:
         rounds: list[float] = []
         theirs_s = 0.0
         now_s = self._session.device.now_s
-        while len(rounds) < LEAST_WARM_UPS or sum(walls) < least_s / 2 or sum(walls) + theirs_s < least_s:
+        while len(rounds) < LEAST_WARM_UPS or sum(walls) < least_s:
             where = self._where(Phase.WARM_UP, self._warmed)
             self._warmed += 1
             began_s = now_s()
@@ -119,22 +146,24 @@ class _ShapeTimer:
         return float(np.median(rounds))
 
     def _run_rounds(self, rounds: int) -> None:
-        target = len(self._log.orders) + rounds
-        while len(self._log.orders) < target and not self._is_out_of_time():
-            self._check_time()
-            self._run_round(next(self._orders))
+        """Run whole blocks, in each of which every order occurs once; one that the time cuts short does not count."""
+        for _ in range(rounds // BLOCK):
+            block = RoundLog()
+            self._check_at = int(self._choices.integers(BLOCK))
+            for number in range(BLOCK):
+                if self._is_out_of_time():
+                    return
+                self._check_time()
+                self._run_round(block, next(self._orders))
+                if number == self._check_at:
+                    self._check_between()
+            self._log.extend(block)
 
-    def _run_round(self, order: Order) -> None:
-        """Run one round, unless the device is throttled; once in a block, ask the candidate something else as well."""
+    def _run_round(self, block: RoundLog, order: Order) -> None:
+        """Run one round, once the device is not slowed down, or has been waited for long enough."""
         number = self._started
         self._started += 1
-        if number % BLOCK == 0:
-            self._check_at = int(self._choices.integers(BLOCK))
-        if self._session.device.settle().is_throttled:
-            self._throttled += 1
-            if self._throttled > self._timing.max_rounds:
-                raise Inconclusive("the device stays throttled")
-            return
+        self._throttled += not self._patience.wait(self._session)
         where = self._where(Phase.ROUND, number)
         problem = self._session.problem(where, self._quiet.index, ValueProfile.TIMING)
         gap = gap_s(self._choices, self._timing.qps) if self._timing.qps else 0.0
@@ -149,12 +178,11 @@ class _ShapeTimer:
                 replies[slot], diff = solved.reply, solved.max_abs_diff
             else:
                 replies[slot] = self._session.ask_reference(party, problem, where, slot.name).reply
-        self._log.add(self._generation, order, replies, diff)
-        if number % BLOCK == self._check_at:
-            self._check_between(where)
+        block.add(self._generation, order, replies, diff)
 
-    def _check_between(self, where: Where) -> None:
+    def _check_between(self) -> None:
         """Ask the candidate for other values than those of timed rounds: it cannot know which call is which."""
+        where = self._where(Phase.ROUND, self._started - 1)
         profiles = self._session.task.checks or (ValueProfile.NORMAL,)
         profile = profiles[int(self._choices.integers(len(profiles)))]
         problem = self._session.problem(where, self._quiet.index, profile, "between")
@@ -164,16 +192,16 @@ class _ShapeTimer:
         """Draw whether a call is checked in full where it need not be."""
         return bool(self._choices.random() < 1 / FULL_EVERY)
 
-    def _look(self, look: int) -> Speed | None:
-        """Return the speed so far, by the clock that is steady; None if a time of the candidate is not above zero."""
-        self._clock = self._steadiest(look)
-        times = self._log.times(self._clock)
+    def _look(self) -> _Look:
+        """Return the speed so far, by the clock that is steady."""
+        self._looks += 1
+        clock = self._steadiest(self._looks)
+        times = self._log.times(clock)
         if not np.all(times.candidate > 0):
-            return None
-        rng = self._session.stream("bootstrap", self._quiet.index, look)
-        speed = summarise(times, rng, alpha=spent(look), least=self._session.device.facts.noise_limit)
-        self._was_quiet = self._was_quiet or speed.is_quiet
-        return speed
+            return _Look(self._looks, clock, None)
+        rng = self._session.stream("bootstrap", self._quiet.index, self._looks)
+        least = self._session.device.facts.noise_limit
+        return _Look(self._looks, clock, summarise(times, rng, alpha=spent(self._looks), least=least))
 
     def _steadiest(self, look: int) -> Clock:
         """Return the first clock by which the reference agrees with itself, or the one by which it does best."""
@@ -190,71 +218,70 @@ class _ShapeTimer:
             raise Inconclusive(f"the clocks {', '.join(facts.clocks)} told no time for the reference")
         return min(floors, key=lambda clock: floors[clock])
 
-    def _is_enough(self, speed: Speed) -> bool:
-        """Say whether no more rounds are needed: never before the device was found quiet."""
-        least = self._session.device.facts.noise_limit
-        return self._was_quiet and is_decided(speed.safe_interval, speed.noise_floor, least, self._timing.precision)
-
     def _check_time(self) -> None:
         """Raise once the attempt's time is up, unless there are rounds enough to tell something."""
-        if not self._is_out_of_time():
+        if len(self._log.orders) < self._timing.min_rounds:
             self._session.check_time()
 
     def _is_out_of_time(self) -> bool:
-        return len(self._log.orders) >= self._timing.min_rounds and self._session.is_over()
+        """Say whether the shape's part of the time is up, and there are rounds enough to tell something."""
+        if len(self._log.orders) < self._timing.min_rounds:
+            return False
+        return self._session.is_fair_time_up(self._part) or self._session.is_excess_used(self._part)
 
-    @property
-    def _floor_s(self) -> float:
-        """What physics allows: bytes over peak bandwidth (from cold caches), operations over peak arithmetic."""
-        facts, task, axes = self._session.device.facts, self._session.task, self._quiet.shape.axes
-        floors = [0.0]
-        if facts.bytes_per_s and self._timing.cache == "cold":
-            floors.append(least_bytes(place(task.abi, axes)) / facts.bytes_per_s)
-        if facts.flops_per_s:
-            floors.append(value_of(task.work.flops, axes) / facts.flops_per_s)
-        return task.work.slack * max(floors)
+    def _conclude(self, *, is_whole: bool) -> ShapeTimes:
+        """Refuse a candidate that worked where its clock does not look, or left too little time to tell anything.
 
-    def _conclude(self, speed: Speed | None, look: int, *, is_enough: bool, is_whole: bool) -> ShapeTimes:
-        """Refuse a candidate that worked where its clock does not look. Raises Inconclusive if the device was busy."""
-        if not is_whole and not (is_enough and self._timing.first_look_s is not None):
-            self._session.flags.append("cut_short")
-        if speed is not None:
-            self._check_conduct()
-            if not self._was_quiet:
-                self._session.check_time()
-                told = f"the reference differs from itself by {speed.noise_floor:.1%} for no reason"
-                raise Inconclusive(f"the device became busy: {told}")
-            refuse_contention(self._session, self._quiet, self._log.replies[Slot.REFERENCE])
-        return self._found(speed, look, is_decided=is_enough)
+        Raises Inconclusive if the device was busy, whatever the candidate did.
+        """
+        last, session = self._last, self._session
+        assert last is not None  # rounds end with a look
+        if not is_whole and not (self._is_enough and self._timing.first_look_s is not None):
+            session.flags.append("cut_short")
+        if last.speed is None:
+            return self._found(last, None)
+        self._check_conduct(last.clock)
+        told = self._told or last
+        is_late = not is_whole and not session.is_fair_time_up(self._part)
+        if self._told is None and is_late:
+            raise session.late(self._where(Phase.ROUND, self._started - 1))
+        if self._told is None and not self._throttled:
+            told_of = f"the reference differs from itself by {last.speed.noise_floor:.1%} for no reason"
+            raise Inconclusive(f"the device became busy: {told_of}")
+        beside = self._log.replies[Slot.REFERENCE]
+        alone_s = time_alone(session, self._quiet, beside, told.clock, is_slowed=self._throttled > 0)
+        session.flags += ["contention"] * (alone_s is not None) + ["throttled"] * (self._throttled > 0)
+        return self._found(told, alone_s)
 
-    def _check_conduct(self) -> None:
+    def _check_conduct(self, clock: Clock) -> None:
         facts, quiet, replies = self._session.device.facts, self._quiet, self._log.replies
         mine, honest = replies[Slot.CANDIDATE], replies[Slot.REFERENCE]
         told = late_work(mine, late_margin_s(quiet.replies, facts.margin_s))
         if told:
             self._refuse(Reason.LATE_WORK, told)
-        told = two_clock_excess(mine, honest, self._clock, facts.margin_s)
+        told = two_clock_excess(mine, honest, clock, facts.margin_s)
         if told:
             self._refuse(Reason.TWO_CLOCKS, told)
 
     def _refuse(self, reason: Reason, told: str) -> None:
         raise Refusal(Refused(reason, told, self._where(Phase.ROUND, self._started - 1)))
 
-    def _found(self, speed: Speed | None, look: int, *, is_decided: bool) -> ShapeTimes:
-        quiet = self._quiet
+    def _found(self, look: _Look, alone_s: float | None) -> ShapeTimes:
+        quiet, speed = self._quiet, look.speed
+        floor_s = least_s(self._session.task, quiet.shape.axes, self._session.device.facts)
         return ShapeTimes(
             shape=quiet.shape.axes,
             weight=quiet.shape.weight,
-            clock=self._clock,
+            clock=look.clock,
             speed=speed,
-            floor_s=self._floor_s,
-            is_plausible=speed is not None and speed.candidate_s >= self._floor_s,
-            baseline_s=self._session.trial.baselines.get(quiet.index),
+            floor_s=floor_s,
+            is_plausible=speed is not None and speed.candidate_s >= floor_s,
+            alone_s=alone_s,
             mean_diff=float(np.mean(self._log.diffs)),
             warm_up_s=self._warm_up_s,
             timed_s=self._log.timed_s,
-            looks=look,
-            is_decided=is_decided,
+            looks=self._looks,
+            is_decided=self._is_enough,
             throttled=self._throttled,
         )
 

@@ -4,13 +4,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
+from assay.details import Details
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Usage, Verdict
 from assay.verifiers.kernels.answers import CLASS, PlanRefused, read_offer
 from assay.verifiers.kernels.building import Builder
 from assay.verifiers.kernels.judging import Known, Measurer, Pair, ProcessMeasurer
-from assay.verifiers.kernels.rewards import Paid, terms
+from assay.verifiers.kernels.rewards import FASTER, Paid, terms
 from assay.verifiers.kernels.source_length import length_of
 from assay.verifiers.kernels.task import KernelTask, Language
 from assay.verifiers.rules.rule import Scored, Term, conclude
@@ -53,8 +54,13 @@ class KernelVerifier:
         pair = Pair(reference, built.kernel, length, self._builder.probe(task.backend, slot))
         trialled = self._measurer.measure(task, pair, self._recall(task), slot)
         self._remember(task, trialled.known)
-        verdict = _conclude(task, trialled.paid)
-        return verdict.model_copy(update={"usage": built.usage, "versions": self._builder.versions(task, slot)})
+        return _conclude(task, trialled.paid).model_copy(
+            update={
+                "usage": built.usage,
+                "versions": self._builder.versions(task, slot),
+                "details": (trialled.details or Details()).model_copy(update={"artifact": built.artifact}),
+            }
+        )
 
     def _recall(self, task: KernelTask) -> Known | None:
         with self._lock:
@@ -79,6 +85,9 @@ def _refuse(task: KernelTask, outcome: Outcome, message: str, usage: Usage | Non
 
 
 def _conclude(task: KernelTask, paid: Paid) -> Verdict:
+    """Return the verdict on what was paid: where the task has no threshold, a faster kernel has passed."""
     verdict = conclude(task, terms(task.reward_rule), paid.scored)
-    outcome = verdict.outcome if paid.outcome is None else paid.outcome
+    earned = paid.scored.terms
+    is_won = task.pass_threshold is None and earned.get(FASTER) == 1.0 and earned["speed"] > task.minimum
+    outcome = paid.outcome or (Outcome.PASSED if is_won else verdict.outcome)
     return verdict.model_copy(update={"outcome": outcome, "message": paid.scored.message})

@@ -32,7 +32,8 @@ class ChainTask(PlanFields):
     a plan with a step that its endpoint refuses or fails at while it answers others (flag `refused` or `unanswered`;
     see `on_unreadable`). `steps` lists what was run, and `stdout` the end of each output. Verdicts are never taken from
     the cache: models are sampled.
-    `limits.attempt_wall_s` bounds all questions together; the other limits are the answer's, if that runs anything.
+    `limits.attempt_wall_s` bounds all questions together, and then the judging of the answer, if that runs anything:
+    models that are slow leave it no less. The other limits are the answer's.
     """
 
     model_config = ConfigDict(
@@ -90,7 +91,7 @@ class ChainTask(PlanFields):
     def answer_task(self) -> TaskBase:
         """The typed task of the answer, under this task's limits if it has any."""
         if "limits" in self.model_fields_set and self._answer.runs_something():
-            return self._answer.model_copy(update={"limits": self.limits.over(self._answer.limits)})
+            return self._answer.model_copy(update={"limits": self._answer.limits_beneath(self.limits)})
         return self._answer
 
     def answer_task_for(self, completion: str) -> TaskBase:

@@ -121,9 +121,9 @@ class Cast:
             return
 
     def start_load_clock(self) -> None:
-        """The candidate's loading is timed from here on."""
+        """The candidate's loading is timed from here on; what it has used before belongs to that too."""
         self._reporter.stop_clock()
-        self._candidate.start_clock()
+        self._candidate.start_clock(keeps_cpu=True, keeps_output=True)
 
     def start_clocks(self) -> None:
         """A test begins. Split, the oracle keeps the wall clock, because it alone knows whom it waits for."""
@@ -142,6 +142,11 @@ class Cast:
 
     def cut_by(self) -> Outcome | None:
         """The limit that ended the candidate, if one did."""
+        return self._candidate.cut_by
+
+    def settle(self) -> Outcome | None:
+        """Return the limit that the candidate has passed, if it has, by what it has used and written up to now."""
+        self._candidate.settle()
         return self._candidate.cut_by
 
     def kill_candidate(self) -> None:

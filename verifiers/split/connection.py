@@ -159,14 +159,15 @@ class Connection:
         """Implement `Link`."""
         return self._tasks.pop(number, None)
 
-    def call_many(self, handle: int, calls: Iterable[Call]) -> Iterator[Returned | Raised]:
-        """Call a function once per element, with the next calls already under way; arguments are not copied back."""
+    def call_many(self, handle: int, calls: Iterable[Call], *, ahead: bool = True) -> Iterator[Returned | Raised]:
+        """Call a function once per element; arguments are not copied back. With `ahead` the next are under way."""
+        window = _WINDOW if ahead else 1
         sizes: deque[int] = deque()
         pending = iter(calls)
         with self._lines.line() as line:
             try:
                 while True:
-                    while len(sizes) < _WINDOW and (not sizes or sum(sizes) < _WINDOW_BYTES):
+                    while len(sizes) < window and (not sizes or sum(sizes) < _WINDOW_BYTES):
                         call = next(pending, None)
                         if call is None:
                             break

@@ -115,7 +115,8 @@ def _run_calls(harness: Harness) -> None:
             )
             continue
         try:
-            for answer in subject.call_many(entry, _arguments(harness.plan, index)):
+            calls = _arguments(harness.plan, index)
+            for answer in subject.call_many(entry, calls, ahead=harness.plan.ahead):
                 outcome, message = _judge_call(answer, harness.plan.cases[index][1])
                 if subject.gone is not None:
                     break

@@ -28,7 +28,8 @@ class Broken(Exception):
 @dataclass(frozen=True)
 class Plan:
     """What the oracle is told. `style` is empty where the tests themselves tell it; `sources` are Python source,
-    `cases` JSON texts of `[args, kwargs]` and of the expected value. The run begins at test `start`."""
+    `cases` JSON texts of `[args, kwargs]` and of the expected value. The run begins at test `start`; with `ahead`
+    calls may be under way before the one before them has ended."""
 
     style: str
     sources: tuple[str, ...]
@@ -39,6 +40,7 @@ class Plan:
     wall_s: float
     may_share: bool
     start: int = 0
+    ahead: bool = True
 
 
 def pack_plan(plan: Plan) -> bytes:

@@ -81,13 +81,13 @@ class Candidate:
         """Assign a module-level name. Raises CandidateGone."""
         self._live().set(name, value)
 
-    def call_many(self, name: str, calls: Iterable[Call]) -> Iterator[Returned | Raised]:
-        """Call a name once per element, in order, the next calls already under way. Raises CandidateGone."""
+    def call_many(self, name: str, calls: Iterable[Call], *, ahead: bool = True) -> Iterator[Returned | Raised]:
+        """Call a name once per element, in order; with `ahead` the next are under way. Raises CandidateGone."""
         connection = self._live()
         target = connection.handle_of(self.get(name))
         if target is None:
             raise TypeError(f"{name!r} is not callable")
-        return connection.call_many(target, calls)
+        return connection.call_many(target, calls, ahead=ahead)
 
     def _live(self) -> Connection:
         if self._connection is None:

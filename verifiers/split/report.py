@@ -55,6 +55,12 @@ class Loaded:
     kind: str
     message: str
 
+    @property
+    def outcome(self) -> Outcome:
+        """What a candidate says of its not loading; its word cannot make it anything but its own fault."""
+        allowed = (Outcome.NO_ANSWER, Outcome.COMPILE_ERROR, Outcome.MEMORY_EXCEEDED, Outcome.VIOLATION)
+        return Outcome(self.kind) if self.kind in {str(outcome) for outcome in allowed} else Outcome.RUNTIME_ERROR
+
 
 @dataclass(frozen=True)
 class Collected:

@@ -34,6 +34,7 @@ from assay.verifiers.split.report import (
     Stop,
     TaskBroken,
 )
+from assay.verifiers.split.tally import Tally
 
 _POLL_S = 30.0
 _LEAST_GRANT_S = 0.05
@@ -67,13 +68,10 @@ class Session:
     def __init__(self, slot: Slot, casting: Casting) -> None:
         self._slot = slot
         self._casting = casting
+        self._is_ahead = casting.plan.style == "calls" and not casting.shared
         self._limits: Limits = casting.limits
         self._budget = Budget(casting.limits)
-        self._marks: dict[int, Mark | None] = {}  # None: the test skipped itself
-        self._names: tuple[str, ...] = ()
-        self._count: int | None = None
-        self._refused: tuple[Outcome, str] | None = None
-        self._refusal: Mark | None = None
+        self._tally = Tally(self._budget)
         self._repeats = 0
         self._place = casting.place
         self._cast: Cast
@@ -90,8 +88,9 @@ class Session:
                 start = self._play()
             finally:
                 trace = self._cast.close(trace)
-        marks = self._all_marks()
-        return Judged(tuple(marks.values()), tuple(marks), self._count or 0, self._refused, trace, self._place)
+        tally = self._tally
+        marks = tally.close()
+        return Judged(tuple(marks.values()), tuple(marks), tally.count or 0, tally.refused, trace, self._place)
 
     def _begin_next_round(self, start: int) -> None:
         self._stage = "preparing"
@@ -131,14 +130,7 @@ class Session:
         over = self._budget.over()
         if self._stage == "testing":
             self._record(self._current, over)
-        self._refuse(over.outcome, over.message)
-
-    def _refuse(self, outcome: Outcome, message: str) -> None:
-        """No test can run any more; those that did keep their marks."""
-        if self._marks:
-            self._refusal = Mark(outcome, message)
-        else:
-            self._refused = outcome, message
+        self._tally.refuse(over.outcome, over.message)
 
     def _handle(self, report: Report | Answer) -> tuple[bool, int | None]:
         """Act on a report; say whether to listen on, and if not, where a new round must start."""
@@ -157,23 +149,25 @@ class Session:
                 self._cast.set_apart()
             case Prepared(count):
                 self._cast.confirm()
-                self._count = self._count if count is None else count
+                self._tally.count = self._tally.count if count is None else count
                 self._stage = "loading"
                 self._cast.start_load_clock()
                 self._budget.start()
+            case Loaded() if self._has_overdrawn():
+                return self._replace(-1, "a limit")
             case Loaded("", _):
                 self._budget.pause(self._cast.candidate_starved_s())
                 self._begin_tests()
-            case Loaded(kind, message):
-                self._refuse(_kind_of(kind), message)
+            case Loaded():
+                self._tally.refuse(report.outcome, report.message)
                 self._cast.finish()
                 return False, None
             case Collected(names):
-                self._names, self._count = names, len(names)
+                self._tally.names, self._tally.count = names, len(names)
             case Started(index):
                 self._begin(index)
             case Finished():
-                return self._finish(report), None
+                return self._finish(report)
             case Gone(index, reason):
                 return self._replace(index, reason)
             case Over(waited_s):
@@ -182,13 +176,10 @@ class Session:
                 self._cast.finish()
                 return False, None
             case Extra() | Ended() | Fresh() | Stop():
-                return self._after_garbage()
+                return False, self._after_end((Outcome.RUNTIME_ERROR, "broke protocol"))
             case _:
                 assert_never(report)
         return True, None
-
-    def _after_garbage(self) -> tuple[bool, int | None]:
-        return False, self._after_end((Outcome.RUNTIME_ERROR, "broke protocol"))
 
     def _begin_tests(self) -> None:
         if not self._casting.restarts_whole:
@@ -208,42 +199,59 @@ class Session:
         self._cast.start_clocks()
         self._budget.start()
 
-    def _finish(self, report: Finished) -> bool:
-        """Record a test's mark and open the next one's account; say whether to go on."""
+    def _finish(self, report: Finished) -> tuple[bool, int | None]:
+        """Record a test's mark and open the next one's account; say whether to go on, and if not, where again."""
+        if self._has_overdrawn():
+            return False, self._charge(report.index)
         mark = Mark(report.outcome, report.message)
         if report.outcome is Outcome.PASSED:
             mark = replace(passed(), message="" if self._casting.shared else report.message)
         self._record(report.index, mark if report.counts else None)
-        self._refusal = self._budget.refusal()
-        if report.index + 1 == self._count and not self._casting.restarts_whole:
+        if self._tally.is_last(report.index) and not self._casting.restarts_whole:
             self._cast.finish()
-            return False  # a pytest file is torn down first
-        if self._refusal is not None:
-            return False
+            return False, None  # a pytest file is torn down first
+        if self._tally.refusal is not None:
+            return False, None
         self._begin(report.index + 1)
-        return True
+        return True, None
+
+    def _charge(self, index: int) -> int | None:
+        """Mark a test that ended before the limit it passed had killed the candidate; return where to go on."""
+        self._budget.pause(self._cast.starved_s())
+        if self._is_ahead:  # it was this test, or one of the next: they are run again, one by one
+            self._is_ahead = False
+            self._casting = replace(self._casting, plan=replace(self._casting.plan, ahead=False))
+            return index
+        self._record(index, Mark(*self._cause("a limit")))
+        return self._tally.after(index)
+
+    def _has_overdrawn(self) -> bool:
+        """Say whether the candidate has passed a limit by what it did since the last account was opened.
+
+        The wall limit does not count: what has ended was in time, though this side heard late.
+        """
+        cut_by = self._cast.settle()
+        if cut_by is Outcome.TIMEOUT and (self._casting.shared or self._stage == "loading"):
+            return False
+        return cut_by in _STALE and not self._stale
 
     def _record(self, index: int, mark: Mark | None) -> None:
-        self._marks[index] = mark
-        self._budget.spend(mark or passed(), self._cast.starved_s())
+        self._tally.record(index, mark, self._cast.starved_s())
 
     def _replace(self, index: int, reason: str) -> tuple[bool, int | None]:
         """The candidate is gone: mark the test, and give the oracle a new one where more tests may run."""
         self._budget.pause(self._cast.starved_s())  # to learn the cause takes time that is not the completion's
         outcome, message = self._cause(reason)
         if index < 0:
-            self._refuse(outcome, message)
+            self._tally.refuse(outcome, message)
             return False, None
         if self._stale and self._repeats < _REPEATS:
             self._repeats += 1
-            after = index
+            after: int | None = index
         else:
             self._record(index, Mark(outcome, message))
-            self._refusal = self._budget.refusal()
-            after = index + 1
-        if self._refusal is not None or (self._count is not None and after >= self._count):
-            return False, None
-        if self._casting.restarts_whole:
+            after = self._tally.after(index)
+        if after is None or self._casting.restarts_whole:
             return False, after
         self._next = after
         self._cast.recast(Fresh(after))
@@ -284,28 +292,7 @@ class Session:
         if self._stage == "preparing":  # later on the candidate may have had a hand in it
             raise TaskFault(f"{self._casting.judged_by} cannot be set up: the process {message}")
         if self._current < 0:
-            self._refuse(outcome, message)
+            self._tally.refuse(outcome, message)
             return None
         self._record(self._current, Mark(outcome, f"the process of {self._casting.judged_by}: {message}"))
-        self._refusal = self._budget.refusal()
-        after = self._current + 1
-        return None if self._refusal or self._count is None or after >= self._count else after
-
-    def _all_marks(self) -> dict[int, Mark]:
-        count = self._count or 0
-        missing = self._refusal or Mark(Outcome.RUNTIME_ERROR, "not run")
-        marks: dict[int, Mark] = {}
-        for index in range(count):
-            mark = self._marks.get(index, missing)
-            if mark is not None:
-                name = self._names[index] if index < len(self._names) else None
-                marks[index] = replace(mark, name=name)
-        if count and not marks and self._refused is None:
-            self._refused = Outcome.FAILED, "all tests skipped themselves"
-        return marks
-
-
-def _kind_of(kind: str) -> Outcome:
-    """Return the outcome that a candidate gave for not loading; its word cannot make it anything but its own fault."""
-    allowed = (Outcome.NO_ANSWER, Outcome.COMPILE_ERROR, Outcome.MEMORY_EXCEEDED, Outcome.VIOLATION)
-    return Outcome(kind) if kind in {str(outcome) for outcome in allowed} else Outcome.RUNTIME_ERROR
+        return None if self._tally.count is None else self._tally.after(self._current)

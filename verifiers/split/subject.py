@@ -55,8 +55,8 @@ class Subject(Protocol):
         """Assign a name of the module."""
         ...
 
-    def call_many(self, name: str, calls: Iterable[Call]) -> Iterator[Returned | Raised]:
-        """Call a name once per element, in order."""
+    def call_many(self, name: str, calls: Iterable[Call], *, ahead: bool = True) -> Iterator[Returned | Raised]:
+        """Call a name once per element, in order; with `ahead` the next calls may be under way already."""
         ...
 
     def reset_clock(self) -> None:
@@ -93,8 +93,9 @@ class InProcess:
         """Assign a name of the module."""
         setattr(self._module, name, value)
 
-    def call_many(self, name: str, calls: Iterable[Call]) -> Iterator[Returned | Raised]:
+    def call_many(self, name: str, calls: Iterable[Call], *, ahead: bool = True) -> Iterator[Returned | Raised]:
         """Call a name once per element, in order."""
+        del ahead
         for args, kwargs in calls:
             try:
                 yield Returned(self.get(name)(*args, **kwargs))

@@ -7,8 +7,10 @@ from native_kernels import Workshop
 
 from assay.errors import IsolationUnavailable
 from assay.sandboxes.backends import open_pool
+from assay.sandboxes.interface import Slot
 from assay.sandboxes.jails import JailPool
 from assay.settings import Settings, required_neighbours
+from assay.verifiers.kernels.building import Builder
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +26,25 @@ def pool() -> Iterator[JailPool]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def bare() -> Iterator[Slot]:
+    """Plain processes, for naive harnesses of kernels that choose their core: in a jail nobody does."""
+    pool = open_pool(Settings(slots=1, insecure=True))
+    with pool.slot() as slot:
+        yield slot
+    pool.close()
+
+
+@pytest.fixture(scope="session")
+def builder() -> Builder:
+    """One for all, which compiles a kernel once."""
+    return Builder()
+
+
 @pytest.fixture
-def workshop(pool: JailPool) -> Iterator[Workshop]:
+def workshop(pool: JailPool, builder: Builder) -> Iterator[Workshop]:
     """The slot, with a compiler."""
     with pool.slot() as slot:
-        made = Workshop(slot)
-        if not made.compiler.toolchain(slot).gcc:
+        if not builder.compiler.toolchain(slot).gcc:
             pytest.skip("no gcc where attempts run")
-        yield made
+        yield Workshop(slot, builder)

@@ -1,120 +1,139 @@
-"""Sessions with real C kernels on this machine's processor: compiled in a jail, run in jails, timed from outside."""
+"""Real C kernels on this machine's processor, judged as the service judges them and by a naive harness."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.errors import Inconclusive
-from assay.sandboxes.devices.cpu import CpuDevice
-from assay.sandboxes.devices.interface import Artifact, Form
-from assay.sandboxes.devices.runner_program import ENTRY, LOOP_SOURCE, SERVE
-from assay.sandboxes.interface import Slot
-from assay.verifiers.kernels.abi import trampoline
-from assay.verifiers.kernels.compile import Compiler, Job
-from assay.verifiers.kernels.findings import Finding, Measured
-from assay.verifiers.kernels.measure import measure
-from assay.verifiers.kernels.native_gate import NativeRules, check_native
-from assay.verifiers.kernels.parties import Kernel
-from assay.verifiers.kernels.session import Trial
-from assay.verifiers.kernels.task import KernelTask
-from assay.verifiers.kernels.toolchain import Language
+import pytest
+from naive_harness import Habit, NaiveVerdict, judge_naively
 
-SIGNATURE = (
-    "void gemm(const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k)"  # as `prototype` tells it
-)
-HONEST = f"""#include <stdint.h>
-{SIGNATURE} {{
+from assay.errors import Inconclusive
+from assay.outcomes import Outcome
+from assay.sandboxes.devices.cpu import CpuDevice
+from assay.sandboxes.interface import Slot
+from assay.schema import Verdict
+from assay.verifiers.kernels.answers import Offered
+from assay.verifiers.kernels.building import Builder
+from assay.verifiers.kernels.judging import Known, Pair, Trialled
+from assay.verifiers.kernels.measure import measure
+from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.rewards import pay
+from assay.verifiers.kernels.session import Trial
+from assay.verifiers.kernels.task import KernelTask, Language
+from assay.verifiers.kernels.verifier import KernelVerifier
+
+SECRET = b"a secret of the tests"
+HONEST = """#include <stdint.h>
+void gemm(const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k) {
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {{
+        for (int64_t j = 0; j < n; j++) {
             float sum = 0;
             for (int64_t p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
             c[i * n + j] = sum;
-        }}
-}}
+        }
+}
 """
-FASTER = f"""#include <stdint.h>
-{SIGNATURE} {{
-    for (int64_t i = 0; i < m; i++) {{
+FASTER = """#include <stdint.h>
+void gemm(const float* a, const float* b, float* c, int64_t m, int64_t n, int64_t k) {
+    for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < n; j++) c[i * n + j] = 0;
         for (int64_t p = 0; p < k; p++)
             for (int64_t j = 0; j < n; j++) c[i * n + j] += a[i * k + p] * b[p * n + j];
-    }}
-}}
+    }
+}
 """
-PARAMS = (
-    {"name": "a", "role": "in", "dtype": "float32", "shape": ["m", "k"]},
-    {"name": "b", "role": "in", "dtype": "float32", "shape": ["k", "n"]},
-    {"name": "c", "role": "out", "dtype": "float32", "shape": ["m", "n"]},
-    {"name": "m", "role": "scalar", "dtype": "int64", "value": "m"},
-    {"name": "n", "role": "scalar", "dtype": "int64", "value": "n"},
-    {"name": "k", "role": "scalar", "dtype": "int64", "value": "k"},
-)
-_TRIES = 4
-BRIEF = {"warm_up_s": 0.02, "time_s": 0.1, "first_look_s": 0.05, "min_rounds": 6, "cache": "warm"}
+MINIMUM = -1.0
+"""What a wrong kernel earns: told apart from a reward of 0 by mistake."""
+_TRIES = 6
+_BRIEF = {"warm_up_s": 0.02, "time_s": 0.1, "first_look_s": 0.05, "min_rounds": 6, "cache": "warm"}
 
 
-def gemm_task(**fields: Any) -> KernelTask:
-    """A product of float32 matrices: one timed size, one hidden and odd."""
+def gemm_task(dtype: str = "float32", **fields: Any) -> KernelTask:
+    """A product of matrices: one timed size, one hidden and odd."""
+    matrices = [("a", "in", ["m", "k"]), ("b", "in", ["k", "n"]), ("c", "out", ["m", "n"])]
+    params = [{"name": name, "role": role, "dtype": dtype, "shape": shape} for name, role, shape in matrices]
+    params += [{"name": name, "role": "scalar", "dtype": "int64", "value": name} for name in "mnk"]
     document: dict[str, Any] = {
         "id": "gemm",
         "verifier": "kernel",
-        "abi": {"entry": "gemm", "params": PARAMS},
+        "abi": {"entry": "gemm", "params": params},
         "operation": {"name": "gemm"},
         "public_shapes": [{"axes": {"m": 64, "n": 64, "k": 64}}],
         "hidden_shapes": [{"axes": {"m": 67, "n": 129, "k": 31}, "weight": 0}],
         "inputs": {"a": {"terms": "k"}, "b": {"terms": "k"}},
-        "reference": {"language": "c", "source": HONEST},
-        "timing": BRIEF,
+        "reference": {"language": "c", "source": HONEST.replace("float", "double") if dtype == "float64" else HONEST},
+        "timing": _BRIEF,
+        "minimum": MINIMUM,
         **fields,
     }
     return KernelTask.model_validate(document)
 
 
-@dataclass
+class HereMeasurer:
+    """Implements `Measurer` in the process of the test: real runners, and no other process for the judge."""
+
+    def measure(self, task: KernelTask, pair: Pair, known: Known | None, slot: Slot) -> Trialled:
+        """Return what the candidate came to. Raises TaskFault, Inconclusive and InfraFault."""
+        del known
+        device = CpuDevice(slot)
+        try:
+            finding = measure(Trial(task, "attempt", SECRET, pair.reference, pair.candidate), device)
+        finally:
+            device.close()
+        return Trialled(pay(task.reward_rule, finding, pair.length), ())
+
+
+@dataclass(frozen=True)
 class Workshop:
     """A slot with a compiler."""
 
     slot: Slot
-    compiler: Compiler = field(default_factory=Compiler)
+    builder: Builder = field(default_factory=Builder)
 
-    def build(self, source: str, task: KernelTask, *flags: str) -> Kernel:
+    def build(self, source: str, task: KernelTask) -> Kernel:
         """Compile a kernel for a task; a test's kernels compile and pass the gate."""
-        job = Job(Language.C, source, "native", flags, glue=trampoline(task.abi, ENTRY) + LOOP_SOURCE)
-        compiled = self.compiler.compile(job, self.slot)
-        assert compiled.artifact is not None, compiled.message
-        check_native(compiled.artifact.data, NativeRules((task.abi.entry, SERVE)))
-        return Kernel(Artifact(Form.SHARED_OBJECT, compiled.artifact.data))
+        built = self.builder.build(task, Offered(source, Language.C), self.slot)
+        assert built.kernel is not None, built.message
+        return built.kernel
 
-    def measure(self, source: str, task: KernelTask, *flags: str) -> Finding:
-        """Measure a candidate against the task's reference. Raises Inconclusive."""
-        trial = Trial(
-            task,
-            "attempt",
-            b"a secret of the tests",
-            self.build(task.reference.source, task),
-            self.build(source, task, *flags),
-        )
-        device = CpuDevice(self.slot)
+    def judge_once(self, source: str, task: KernelTask) -> Verdict:
+        """Return the verdict on a completion. Raises Inconclusive if the machine is too busy."""
+        return KernelVerifier(self.builder, HereMeasurer()).judge(task, f"```c\n{source}\n```", self.slot)
+
+    def judge(self, source: str, task: KernelTask | None = None) -> Verdict:
+        """Return the verdict on a completion. Raises Inconclusive if the machine stays too busy for any."""
+        for _ in range(_TRIES - 1):
+            try:
+                return self.judge_once(source, task or gemm_task())
+            except Inconclusive:
+                continue
+        return self.judge_once(source, task or gemm_task())
+
+    def judge_right(self, source: str, task: KernelTask | None = None) -> Verdict:
+        """Return the verdict on a kernel that is right and must be timed; skip the test where it cannot be."""
         try:
-            return measure(trial, device)
-        finally:
-            device.close()
+            return self.judge(source, task)
+        except Inconclusive as busy:
+            pytest.skip(f"this machine is too busy to time kernels, {_TRIES} times: {busy}")
+
+    def judge_naively(
+        self,
+        habit: Habit,
+        source: str,
+        task: KernelTask | None = None,
+        *,
+        kind: str = "c_float",
+        cpu_s: float = 10,
+        slot: Slot | None = None,
+    ) -> NaiveVerdict:
+        """Return what a harness with this habit says, beside the task's reference; in this slot, or that of `slot`."""
+        task = task or gemm_task()
+        reference = self.build(task.reference.source, task).artifact.content
+        compiles = habit is Habit.COMPILES
+        candidate = source.encode() if compiles else self.build(source, task).artifact.content
+        return judge_naively(slot or self.slot, habit, reference, candidate, kind, cpu_s)
 
 
-def measured(workshop: Workshop, source: str, task: KernelTask) -> Finding | None:
-    """What the session says; None if the machine stays too busy, which pays nothing either."""
-    for _ in range(_TRIES):
-        try:
-            return workshop.measure(source, task)
-        except Inconclusive:
-            continue
-    return None
-
-
-def not_faster(found: Finding | None) -> bool:
-    """Whether a finding pays nothing for speed: refused, undecided, or no faster than the reference."""
-    if not isinstance(found, Measured):
-        return True
-    return all(
-        shape.speed is not None and not (shape.speed.is_significant and shape.speed.low > 1.05)
-        for shape in found.shapes
-    )
+def gains_nothing(verdict: Verdict) -> bool:
+    """Whether a kernel that is right was paid as one that is no faster than the reference."""
+    assert verdict.reward is not None
+    return verdict.outcome is Outcome.FAILED and verdict.terms["correct"] == 1.0 and 0 < verdict.reward <= 1.05

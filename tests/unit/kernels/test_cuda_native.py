@@ -191,3 +191,15 @@ def test_37_a_session_refuses_work_that_nobody_waits_for(device: CudaDevice, bui
     found = measure(Trial(task, "attempt", SECRET, honest, late), device)
 
     assert "correctness 0" in refused(found, Reason.UNWRITTEN, task=task)
+
+
+def test_14_a_session_sees_what_is_written_far_from_all_buffers(device: CudaDevice, build: Build) -> None:
+    """The whole segment comes back from the device with the calls that are checked in full."""
+    task = axpy_task()
+    far = "char *at = (char *)x[3] - 150000; if (msync((void *)((long)at & ~4095l), 1, MS_ASYNC) == 0) *at ^= 1;"
+    honest = Kernel(build(f"{AXPY}{CALL} work(x); }}"))
+    stray = Kernel(build(f"#include <sys/mman.h>\n{AXPY}{CALL} work(x); {far} }}"))
+
+    found = measure(Trial(task, "attempt", SECRET, honest, stray), device)
+
+    assert "canary beyond all buffers" in refused(found, Reason.CANARY, task=task)

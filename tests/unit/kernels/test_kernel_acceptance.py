@@ -1,5 +1,6 @@
 """Acceptance tests of the kernel lane that a fake clock can show, by their numbers in the specification."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
@@ -236,6 +237,31 @@ def test_14_writing_beside_the_output_is_rejected(index: int, place: str) -> Non
     assert f"canary {place} 'c'" in refused(run(script(beside)), Reason.CANARY)
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_14_bytes_far_from_all_buffers_are_found(late: bool) -> None:
+    """Wherever in the segment: at once where a call is checked in full, and else at the end of the runner's time."""
+    calls = itertools.count()
+
+    def far(call: Invocation) -> None:
+        multiply(call)
+        if next(calls) == (40 if late else 0):
+            is_low = min(call.addresses) > len(call.segment) // 2
+            call.segment[0 if is_low else -1] ^= 1
+
+    assert "canary beyond all buffers overwritten: 1 bytes" in refused(run(script(far)), Reason.CANARY)
+
+
+def test_14_a_reference_that_writes_far_from_its_buffers_is_the_tasks_fault() -> None:
+    """No candidate is blamed for it."""
+
+    def far(call: Invocation) -> None:
+        multiply(call)
+        call.segment[0 if min(call.addresses) > len(call.segment) // 2 else -1] ^= 1
+
+    with pytest.raises(TaskFault, match="reference writes 1 bytes outside"):
+        run(script(), on=device(script(), script(far)))
+
+
 @pytest.mark.parametrize(("spoil", "count"), [((slice(None), np.nan), 48), ((7, np.inf), 1)])
 def test_15_nonfinite_output_is_rejected_before_it_is_compared(spoil: Any, count: int) -> None:
     """NaN everywhere, or one infinity, is no number within any tolerance."""
@@ -319,7 +345,7 @@ def test_19_a_task_whose_answer_is_constant_is_rejected() -> None:
 
 @pytest.mark.parametrize("tells_cpu", [True, False])
 def test_20_a_candidate_that_burns_cpu_is_frozen_or_not_paid(tells_cpu: bool) -> None:
-    """Frozen, it cannot slow the reference; not frozen, that is late work, or contention where nothing tells."""
+    """Frozen, it cannot slow the reference; not frozen, that is late work, or wins nothing."""
     burner = script(burns=0.8)
     frozen = device(burner)
     loose = device(burner, is_freezing=False)
@@ -331,8 +357,9 @@ def test_20_a_candidate_that_burns_cpu_is_frozen_or_not_paid(tells_cpu: bool) ->
     if tells_cpu:
         refused(run(burner, on=loose), Reason.LATE_WORK)
     else:
-        with pytest.raises(Inconclusive, match="contention"):
-            run(burner, on=loose)
+        beside = run(burner, on=loose)
+        assert earned(beside).scored.terms["speed"] == earned(run(burner, on=frozen)).scored.terms["speed"]
+        assert earned(beside).scored.flags == ("contention",)
 
 
 def test_21_sleeping_in_the_warm_up_changes_no_count() -> None:

@@ -6,13 +6,17 @@ import pytest
 from assay.verifiers.kernels.abi import Abi, Placed, place, prototype, trampoline
 from assay.verifiers.kernels.buffers import (
     CANARY_BYTES,
+    FRAME_ALIGN,
     Frame,
     find_damage,
+    lay_ground,
     lay_out,
     output,
     segment_bytes,
     snapshot,
+    strays,
     unwritten,
+    wipe,
     write,
 )
 from assay.verifiers.kernels.dtypes import DType, decode, encode, rounded, ulp
@@ -114,6 +118,26 @@ def test_a_changed_input_is_named_with_its_bytes() -> None:
         segment[frame.address("x") + byte] ^= 0xFF
 
     assert str(find_damage(frame, snapshot(frame, segment))) == "input modified: 2 bytes of 'x' changed"
+
+
+def test_what_is_written_outside_of_frames_is_counted() -> None:
+    """Over the whole segment, before and after; nothing of a frame is left, and its ground lies there again."""
+    ground = np.random.default_rng(1).bytes(FRAME_ALIGN)
+    segment = memoryview(bytearray(segment_bytes(placed())))
+    lay_ground(segment, ground)
+    frame = lay_out(placed(), {"x": X, "y": Y}, len(segment), np.random.default_rng(2))
+    write(frame, segment)
+    far = [0, len(segment) - 1]
+    for at in far:
+        segment[at] ^= 0xFF
+
+    wipe(frame, segment, ground)
+
+    assert strays(segment, ground) == 2
+    for at in far:
+        segment[at] ^= 0xFF
+    assert strays(segment, ground) == 0
+    assert bytes(segment) == ground * (len(segment) // FRAME_ALIGN)
 
 
 def test_prototype_and_trampoline_declare_the_entry() -> None:

@@ -10,6 +10,7 @@ from scripted_kernels import earned, gemm_task
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Clock
+from assay.schema import Limits
 from assay.verifiers.kernels.findings import OUTCOMES, Measured, Phase, Reason, Refused, ShapeTimes, Where
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.lint import lint
@@ -25,11 +26,11 @@ SPEED = Speed(
 )  # fmt: skip
 
 
-def shape(weight: float = 1.0, mean_diff: float = 0.0, baseline_s: float | None = None, **speed: Any) -> ShapeTimes:
+def shape(weight: float = 1.0, mean_diff: float = 0.0, alone_s: float | None = None, **speed: Any) -> ShapeTimes:
     """Times at one shape, twice as fast but for what is given."""
     found = replace(SPEED, **speed)
     return ShapeTimes(
-        {"m": 8}, weight, Clock.WALL, found, 0.0, True, baseline_s, mean_diff, 0.5, 2.0, 1, True, throttled=0
+        {"m": 8}, weight, Clock.WALL, found, 0.0, True, alone_s, mean_diff, 0.5, 2.0, 1, True, throttled=0
     )  # fmt: skip
 
 
@@ -53,10 +54,11 @@ def test_hardened_pays_what_is_certain() -> None:
     assert reward(measured(shape(speedup=0.5, low=0.4, safe_low=0.4))) == pytest.approx(0.5)
 
 
-def test_hardened_pays_no_more_than_against_the_quiet_reference() -> None:
-    """A reference that was made slow beside the candidate wins nothing."""
-    assert reward(measured(shape(baseline_s=1.2e-3))) == pytest.approx(1.2)
-    assert reward(measured(shape(baseline_s=5e-3))) == pytest.approx(1.8)
+@pytest.mark.parametrize("formula", [formula for formula in Formula if formula is not Formula.CUDA_L2_EQ3])
+def test_no_formula_pays_more_than_against_the_reference_alone(formula: Formula) -> None:
+    """A reference that was slow beside the candidate only wins nothing; it lowers nothing where it bounds nothing."""
+    assert reward(measured(shape(alone_s=1.2e-3)), formula=formula) == pytest.approx(1.2)
+    assert reward(measured(shape(alone_s=5e-3)), formula=formula) == reward(measured(shape()), formula=formula)
 
 
 def test_robust_is_the_weighted_geometric_mean() -> None:
@@ -181,6 +183,21 @@ def test_tasks_that_cannot_be_judged_by_are_refused(fields: dict[str, Any], told
         gemm_task(**fields)
 
 
+@pytest.mark.parametrize("name", sorted(set(Limits.model_fields) - {"attempt_wall_s", "memory_mb"}))
+def test_limits_that_no_session_keeps_are_refused(name: str) -> None:
+    """By name, whatever the value: also its default."""
+    with pytest.raises(ValidationError) as caught:
+        gemm_task(limits={name: Limits.model_fields[name].default})
+
+    assert [error["loc"] for error in caught.value.errors()] == [("limits", name)]
+
+
+def test_a_device_keeps_no_limit_of_memory() -> None:
+    """Its host code's is its container's to bound, and what the device's takes the task's own."""
+    with pytest.raises(ValidationError, match="memory_mb"):
+        gemm_task(kernel="gemm/float32", backend="cuda", limits={"memory_mb": 512})
+
+
 def test_unknown_profiles_are_refused() -> None:
     """With the names of those that there are."""
     with pytest.raises(InvalidRequest, match=r"unknown profile 'cuda-l3/paper'.*cuda-l2/paper"):
@@ -239,3 +256,20 @@ def test_the_example_is_a_task_that_can_be_judged_by() -> None:
     (example,) = KernelTask.model_json_schema()["examples"]
 
     assert lint(KernelTask.model_validate(example)) == ()
+
+
+@pytest.mark.parametrize("formula", [*Formula])
+def test_faster_is_what_is_certain_whatever_the_formula(formula: Formula) -> None:
+    """All timed shapes together: by the lower ends, and not where a time is implausible."""
+    factors = {"alpha": 0.0, "beta": 0.0} if formula is Formula.CUDA_L2_EQ3 else {}
+    rule = gemm_task(formula=formula, **factors).reward_rule
+    slower = {"speedup": 0.5, "low": 0.4, "safe_low": 0.4}
+    found = [
+        (measured(shape()), 1.0),
+        (measured(shape(is_significant=False)), 0.0),
+        (measured(shape(), shape(**slower)), 0.0),
+        (measured(shape(weight=9.0), shape(**slower)), 1.0),
+        (measured(replace(shape(), is_plausible=False)), 0.0),
+    ]
+
+    assert [pay(rule, finding, 0).scored.terms["faster"] for finding, _ in found] == [faster for _, faster in found]

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from assay.details import Artifact as Compiled
+from assay.details import Details, Device
 from assay.errors import Inconclusive, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Artifact, Form
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.pool import SlotPool
-from assay.schema import Verdict
+from assay.schema import Attempt, BatchOptions, Verdict
 from assay.service.verdict_cache import VerdictCache
 from assay.verifiers.evaluate import Evaluation, Evaluator
 from assay.verifiers.kernels.building import Builder, Built
@@ -22,6 +24,7 @@ from assay.verifiers.kernels.rewards import Paid
 from assay.verifiers.kernels.task import Backend, KernelTask
 from assay.verifiers.kernels.verifier import KernelVerifier
 from assay.verifiers.registry import Registry
+from assay.verifiers.results import Place, build_result
 from assay.verifiers.rules.rule import Scored
 
 TASK = KernelTask.model_validate({"id": "k", "verifier": "kernel", "kernel": "gemm/float32", "minimum": -0.5})
@@ -97,11 +100,50 @@ def test_a_faster_kernel_is_paid_by_its_speed() -> None:
 
     verdict = judged.judge(TASK, ANSWER, FakeSlot())
 
-    assert (verdict.outcome, verdict.reward) == (Outcome.FAILED, 1.75)  # full marks are the cap
+    assert (verdict.outcome, verdict.reward) == (Outcome.FAILED, 1.75)  # it was not said to be faster
     assert "1.9" in verdict.message
     assert verdict.versions == {"gcc": "12"}
     ((pair, known),) = measurer.asked
     assert (pair.length, known) == (len("void gemm(void){}"), None)
+
+
+@pytest.mark.parametrize(
+    ("faster", "speed", "fields", "outcome"),
+    [
+        (1.0, 1.75, {}, Outcome.PASSED),
+        (0.0, 1.75, {}, Outcome.FAILED),
+        (1.0, -0.5, {}, Outcome.FAILED),  # faster, and so long that eq. 3 takes all of it
+        (1.0, 1.75, {"pass_threshold": 2.0}, Outcome.FAILED),
+        (0.0, 1.0, {"speedup_cap": 1.0}, Outcome.PASSED),  # full marks: no more was asked for
+    ],
+)
+def test_a_right_kernel_that_is_faster_beyond_doubt_has_passed(
+    faster: float, speed: float, fields: dict[str, Any], outcome: Outcome
+) -> None:
+    """Where the task has no threshold of its own, and something was earned; full marks pass as everywhere."""
+    terms = {"speed": speed, "correct": 1.0, "faster": faster}
+    judged, _ = verifier(lambda: Trialled(Paid(Scored(terms), None), KNOWN))
+
+    verdict = judged.judge(TASK.model_copy(update=fields), ANSWER, FakeSlot())
+
+    assert (verdict.outcome, verdict.reward) == (outcome, speed)
+
+
+def test_the_verdict_carries_how_it_was_timed_and_what_it_was_compiled_to() -> None:
+    """Both records in one, and in the result; nothing where nothing was compiled."""
+    artifact, held = Compiled(form="shared_object", sha256="0" * 64, size_bytes=6), Device(name="cpu", lease=3)
+    trialled = Trialled(Paid(Scored({"speed": 1.5, "correct": 1.0}), None), KNOWN, Details(device=held, checked=9))
+    judged, _ = verifier(lambda: trialled, built=Built(KERNEL, artifact=artifact))
+    broken, _ = verifier(lambda: trialled, built=Built(None, Outcome.COMPILE_ERROR))
+
+    verdict = judged.judge(TASK, ANSWER, FakeSlot())
+    result = build_result(
+        Place("b", 0, "0"), TASK, Attempt(task_id="k", completion=ANSWER), Evaluation(verdict, 1.0, "", "1"),
+        BatchOptions(),
+    )  # fmt: skip
+
+    assert result.details == Details(device=held, checked=9, artifact=artifact)
+    assert broken.judge(TASK, ANSWER, FakeSlot()).details is None
 
 
 def test_a_threshold_says_what_passes() -> None:
