@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect
 from assay import __version__
 from assay.errors import AssayError, InvalidRequest, Unauthorized, plain
 from assay.service import problems, spec
+from assay.service.compat import compat_routes
 from assay.service.parts import Parts
 from assay.service.problems import Problem
 from assay.service.routes_batches import batch_routes
@@ -49,6 +50,7 @@ def create_app(parts: Parts) -> FastAPI:
     strict = [*guard, Depends(_check_query)]
     app.include_router(batch_routes(parts), dependencies=strict)
     app.include_router(task_routes(parts), dependencies=strict)
+    app.include_router(compat_routes(parts), dependencies=guard)
     app.openapi = lambda: _describe(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend it
     app.add_exception_handler(AssayError, _on_assay_error)
     app.add_exception_handler(HTTPException, _on_http_error)

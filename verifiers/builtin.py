@@ -9,6 +9,7 @@ from assay.verifiers.interface import Verifier
 from assay.verifiers.kernels.judging import Measurer
 from assay.verifiers.kernels.verifier import KernelVerifier
 from assay.verifiers.languages.building import Builder
+from assay.verifiers.languages.execute import ExecuteVerifier
 from assay.verifiers.languages.verifier import StdioVerifier
 from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.models.chain import ChainVerifier
@@ -88,6 +89,7 @@ def _executed(databases: Path | None, measurer: Measurer | None) -> tuple[Verifi
     builder = Builder()
     return (
         EnvironmentVerifier(),
+        ExecuteVerifier(builder),
         KernelVerifier(measurer=measurer),
         MathVerifier(),
         OptimumVerifier(),

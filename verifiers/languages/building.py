@@ -21,7 +21,7 @@ from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
 from assay.verifiers.languages.launcher_program import pack_program
 from assay.verifiers.languages.table import SELF_TEST_INPUT, Language
 from assay.verifiers.processes import listen
-from assay.verifiers.scoring import end_of
+from assay.verifiers.scoring import Trace, end_of
 from assay.verifiers.spending import Budget
 from assay.verifiers.stdio import Run, run_case
 
@@ -88,6 +88,11 @@ class Refused:
     usage: Usage = field(default_factory=Usage)
     wall_s: float = 0.0
     """What the compiler took."""
+
+    @property
+    def trace(self) -> Trace:
+        """What the compiler left: its diagnostics stand where the program's errors would."""
+        return Trace(stderr=self.message.encode("utf-8", "replace"), usage=self.usage)
 
 
 @dataclass

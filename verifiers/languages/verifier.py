@@ -9,7 +9,7 @@ from assay.verifiers.languages.building import Builder, Refused
 from assay.verifiers.languages.checkers import check_by_program
 from assay.verifiers.languages.choosing import Wanted, choose_runner
 from assay.verifiers.languages.task import CheckerProgram, StdioTask, as_bytes
-from assay.verifiers.scoring import Mark, Policy, Trace, conclude, refuse
+from assay.verifiers.scoring import Mark, Policy, conclude, refuse
 from assay.verifiers.stdio import Case, Judged, run_cases
 
 
@@ -36,7 +36,7 @@ class StdioVerifier:
         wanted = Wanted(task.language, task.fence, task.limits, as_bytes(task.files))
         ready = choose_runner(slot, self.builder, completion, wanted)
         if isinstance(ready, Refused):
-            return refuse(ready.outcome, ready.message, [Mark(ready.outcome) for _ in task.cases], Trace())
+            return refuse(ready.outcome, ready.message, [Mark(ready.outcome) for _ in task.cases], ready.trace)
         judged = run_cases(ready.run, _cases(task), task.limits, _comparison(task))
         marks = judged.marks if judged.refused is not None else self._checked(task, judged, slot)
         if judged.refused is not None:

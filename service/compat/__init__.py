@@ -1,0 +1,16 @@
+"""Drop-in endpoints: the shapes in which clients of other execution services send programs and read results.
+
+Here unknown fields are tolerated, verdicts come with HTTP 200, and a caller that must wait too long gets 504.
+"""
+
+from fastapi import APIRouter
+
+from assay.service.compat.sandbox_fusion import sandbox_fusion_routes
+from assay.service.parts import Parts
+
+
+def compat_routes(parts: Parts) -> APIRouter:
+    """Return the routes of every other service that is stood in for."""
+    router = APIRouter()
+    router.include_router(sandbox_fusion_routes(parts))
+    return router
