@@ -5,6 +5,9 @@ Here unknown fields are tolerated, verdicts come with HTTP 200, and a caller tha
 
 from fastapi import APIRouter
 
+from assay.service.compat.judge0 import judge0_routes
+from assay.service.compat.open_instruct import open_instruct_routes
+from assay.service.compat.piston import piston_routes
 from assay.service.compat.sandbox_fusion import sandbox_fusion_routes
 from assay.service.parts import Parts
 
@@ -12,5 +15,6 @@ from assay.service.parts import Parts
 def compat_routes(parts: Parts) -> APIRouter:
     """Return the routes of every other service that is stood in for."""
     router = APIRouter()
-    router.include_router(sandbox_fusion_routes(parts))
+    for routes in (sandbox_fusion_routes, piston_routes, judge0_routes, open_instruct_routes):
+        router.include_router(routes(parts))
     return router
