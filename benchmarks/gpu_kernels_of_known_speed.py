@@ -17,7 +17,7 @@ from assay.errors import Inconclusive
 from assay.sandboxes.devices.cuda import CudaDevice
 from assay.sandboxes.devices.interface import Artifact, Form
 from assay.sandboxes.devices.nvml import Nvml
-from assay.settings import load_settings
+from assay.settings import driver_paths, load_settings
 from assay.verifiers.kernels.findings import Measured
 from assay.verifiers.kernels.measure import measure
 from assay.verifiers.kernels.parties import Kernel
@@ -94,7 +94,7 @@ def main() -> int:
     """Run and print."""
     telemetry = Nvml(load_settings().cuda_device)
     major, minor = telemetry.board.capability
-    device = CudaDevice(telemetry)
+    device = CudaDevice(telemetry, environment=driver_paths())
     rows = []
     try:
         for times in (REFERENCE_TIMES, 1, 4):

@@ -2,23 +2,25 @@
 
 import shutil
 from collections.abc import Iterable
+from pathlib import Path
 
 from assay.errors import AssayError
 from assay.extras import install_extras
 from assay.sandboxes.devices.health import QUARANTINE_S, HealthBook
-from assay.sandboxes.devices.lease import usual_folder
+from assay.sandboxes.devices.host_lock import chosen_folder, file_of, whose
 from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.probe import Finding
 from assay.sandboxes.warm import ENVIRONMENT
 from assay.settings import Settings, cuda_root, jail_tuning
 from assay.verifiers.requirements import missing_modules
 
+_ASK_NVML = "see that nobody else does, or give the worker a driver that tells (`nvidia-smi pmon`)"
 _LEAST_DRIVER = 580  # of CUDA 13
 
 
 def device_findings(settings: Settings) -> list[Finding]:
     """Return what kernels are compiled with and timed on here; nothing is started."""
-    return [*_compilers(settings), cuda_finding(settings), *health_findings(HealthBook(usual_folder()))]
+    return [*_compilers(settings), cuda_finding(settings), *folder_findings(chosen_folder(settings))]
 
 
 def _compilers(settings: Settings) -> Iterable[Finding]:
@@ -54,7 +56,17 @@ def cuda_finding(settings: Settings) -> Finding:
     if others:
         told = f"{about}; {len(others)} other processes compute on it: nothing is timed meanwhile"
         return Finding(name, None, told, "end them, or name another device in ASSAY_CUDA_DEVICE")
+    if others is None:
+        return Finding(name, None, f"{about}; it does not tell who computes on it: results say so", _ASK_NVML)
     return Finding(name, True, about)
+
+
+def folder_findings(folder: Path) -> list[Finding]:
+    """Tell of devices of this host whose last probe failed, or why their folder cannot be trusted."""
+    wrong = whose(folder)
+    if wrong:
+        return [Finding("device locks", False, wrong)]
+    return health_findings(HealthBook(folder))
 
 
 def health_findings(book: HealthBook) -> list[Finding]:
@@ -64,7 +76,8 @@ def health_findings(book: HealthBook) -> list[Finding]:
             "timing device",
             False if health.is_in_quarantine(book.clock()) else None,
             f"{health.device}: {health.failures} probes in a row failed, the last one by: {health.fault}",
-            f"once it is mended, remove {book.folder} or wait: after {QUARANTINE_S:.0f} s it is probed again",
+            f"once it is mended, remove {file_of(book.folder, health.device, 'health')} (and no lock beside it), or "
+            f"wait: after {QUARANTINE_S:.0f} s it is probed again",
         )
         for health in book.all_faulty()
     ]

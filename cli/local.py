@@ -117,10 +117,10 @@ def builtin_registry(settings: Settings | None = None) -> Registry:
     """Return the verifiers that come with Assay, and those of plugins, as whoever judges here needs them."""
     # Here, not at the top: commands that only talk to a service need no verifiers.
     from assay.verifiers.builtin import default_registry
-    from assay.verifiers.kernels.judging import ProcessMeasurer
+    from assay.verifiers.kernels.judging import open_measurer
 
     chosen = settings or Settings()
-    return default_registry(chosen.databases, ProcessMeasurer(cores=chosen.timing_cores))
+    return default_registry(chosen.databases, open_measurer(chosen))
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from assay.spelling import nearest
 _PREFIX = "ASSAY_"
 NUMERIC_TUNING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Variables of OpenBLAS that jails are given too if the operator has set them."""
+_DRIVER_PATHS = ("LD_LIBRARY_PATH", "PYTHONPATH")
+"""Variables by which processes on a CUDA device find the driver, and cupy, as this one would."""
 CUDA_HOME = "CUDA_HOME"
 """The variable by which jails are told where the CUDA toolkit lies, if it is not in its usual place."""
 _USUAL_CUDA_ROOT = "/usr/local/cuda"
@@ -86,6 +88,11 @@ class Settings(BaseModel):
     timing_cores: tuple[int, ...] = Field(
         (),
         description="Cores that kernels are timed on and nothing else is run on (comma-separated); unset means all.",
+    )
+    device_dir: Path | None = Field(
+        None,
+        description="Folder of the locks of devices that kernels are timed on: one for all workers of a machine, and "
+        "writable by their user alone; unset means `assay-devices` in the temporary folder.",
     )
     recycle_after: int = Field(1000, ge=1, description="Attempts after which a jail is replaced by a fresh one.")
     retries: int = Field(2, ge=0, le=10, description="Fresh tries after a fault of ours before `infra_error`.")
@@ -184,6 +191,12 @@ def cuda_root(environ: Mapping[str, str] | None = None) -> str:
     """Return the CUDA toolkit's folder, asked inside a warm interpreter."""
     source = os.environ if environ is None else environ
     return source.get(CUDA_HOME) or _USUAL_CUDA_ROOT
+
+
+def driver_paths(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the variables by which processes on a CUDA device find what they load."""
+    source = os.environ if environ is None else environ
+    return {name: source[name] for name in _DRIVER_PATHS if name in source}
 
 
 def model_key(name: str, environ: Mapping[str, str] | None = None) -> SecretStr | None:

@@ -9,6 +9,7 @@ stopped by signals; it is looked at until it has stopped.
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +18,8 @@ from assay.sandboxes import cgroup
 
 _MOUNTS = (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"))
 _STOP_S = 2.0
+_FREEZES = 10
+"""Each of so long."""
 _AGAIN_S = 0.001
 _GONE_S = 5.0
 _RETRY_S = 0.002
@@ -125,6 +128,22 @@ class SignalFreezer:
     def _has_stopped(self) -> bool:
         with open(f"/proc/{self._pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] in _STOPPED
+
+
+def stop(freezer: Freezer, has_ended: Callable[[], bool]) -> bool:
+    """Freeze a process with patience: on a starved machine it takes seconds until one hears that it is to stop.
+
+    Returns False if it has ended instead, which `has_ended` says after a while. Raises NotStopped if it goes on.
+    """
+    for _ in range(_FREEZES):
+        try:
+            freezer.freeze()
+        except (NotStopped, OSError):
+            if has_ended():
+                return False
+        else:
+            return True
+    raise NotStopped("it did not stop")
 
 
 def sweep() -> int:

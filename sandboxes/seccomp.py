@@ -5,11 +5,13 @@ Translating a filter costs the kernel about 1 µs an instruction, so a child ins
 Three answers besides "allowed": *kill* for calls no honest program makes (the attempt becomes a `violation`),
 *refuse* (EPERM) for calls that libraries may try and do without, *missing* (ENOSYS) for calls whose arguments
 cannot be inspected and that have an inspectable twin (`clone3`). `clone` may not make namespaces, `socket` knows
-four families, `ioctl` may not type into a terminal, limits and affinity can be changed for the caller alone (an
-ordinary user's jail has one user id, which its host shares), `madvise` may neither free nor move what other processes
-map too, and changes of priority and scheduling are said to work but do nothing: a child that starves itself would buy
-wall time. SysV shared memory, queues and semaphores and anonymous files are refused because, unmapped, their memory
-belongs to no process: only a control group would count it.
+four families, `ioctl` may not type into a terminal, limits can be changed for the caller alone (an ordinary user's
+jail has one user id, which its host shares), and `madvise` may neither free nor move what other processes map too.
+Changes of priority, scheduling and cores are said to work but do nothing: a child that starves itself would buy wall
+time, a kernel that is timed would leave its core for an idle one, and any other child would take those that are set
+aside for timing. `prctl` may neither keep neighbours off a core's other threads nor change the processor's speculation.
+SysV shared memory, queues and semaphores and anonymous files are refused because, unmapped, their memory belongs to no
+process: only a control group would count it.
 
 A jail without namespaces (`landlock`) shares the machine's names with everybody, so its filters refuse every call that
 reaches something by such a name: sockets of every kind but connected pairs, queues, memory segments, watches of files.
@@ -40,6 +42,7 @@ _PAIR_TYPES = tuple(kind | flags for kind in (1, 5) for flags in (0, 0x800, 0x80
 _CLOSING = ("mount", "unshare")  # the calls that close a jail
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 _MADV_REMOVE, _MADV_COLLAPSE = 9, 25
+_PR_SET_SPECULATION_CTRL, _PR_SCHED_CORE = 53, 62
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Machine:
     socketpair: int = 0
     ioctl: int = 0
     madvise: int = 0
+    prctl: int = 0
     self_only: dict[str, int] = field(default_factory=dict)
     pretend: dict[str, int] = field(default_factory=dict)
     by_name: dict[str, int] = field(default_factory=dict)
@@ -94,9 +98,12 @@ MACHINES = {
             "shmget": 29, "msgget": 68, "semget": 64, "memfd_create": 319, **_NEW_REFUSE,
         },
         start={"fork": 57, "vfork": 58, "execve": 59, "execveat": 322},
-        clone=56, socket=41, socketpair=53, ioctl=16, madvise=28,
-        self_only={"prlimit64": 302, "sched_setaffinity": 203},
-        pretend={"setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "sched_setattr": 314},
+        clone=56, socket=41, socketpair=53, ioctl=16, madvise=28, prctl=157,
+        self_only={"prlimit64": 302},
+        pretend={
+            "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "sched_setattr": 314,
+            "sched_setaffinity": 203,
+        },
         by_name={
             "connect": 42, "bind": 49, "listen": 50, "mq_open": 240, "mq_unlink": 241, "shmat": 30, "shmctl": 31,
             "semop": 65, "semctl": 66, "semtimedop": 220, "msgsnd": 69, "msgrcv": 70, "msgctl": 71,
@@ -126,9 +133,12 @@ MACHINES = {
             "shmget": 194, "msgget": 186, "semget": 190, "memfd_create": 279, **_NEW_REFUSE,
         },
         start={"execve": 221, "execveat": 281},
-        clone=220, socket=198, socketpair=199, ioctl=29, madvise=233,
-        self_only={"prlimit64": 261, "sched_setaffinity": 122},
-        pretend={"setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119, "sched_setattr": 274},
+        clone=220, socket=198, socketpair=199, ioctl=29, madvise=233, prctl=167,
+        self_only={"prlimit64": 261},
+        pretend={
+            "setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119, "sched_setattr": 274,
+            "sched_setaffinity": 122,
+        },
         by_name={
             "connect": 203, "bind": 200, "listen": 201, "mq_open": 180, "mq_unlink": 181, "shmctl": 195, "shmat": 196,
             "semctl": 191, "semtimedop": 192, "semop": 193, "msgctl": 187, "msgrcv": 188, "msgsnd": 189,
@@ -156,6 +166,7 @@ def build_host_filter(machine: Machine) -> bytes:
     code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _NAMESPACE_BITS, 0, 1), _op(_RETURN, _KILL)])
     code += _inspect(machine.ioctl, _OFFSET_ARG1, _answer([_TIOCSTI, _TIOCLINUX], _EPERM))
     code += _inspect(machine.madvise, _OFFSET_ARG2, _answer([_MADV_REMOVE, _MADV_COLLAPSE], _EPERM))
+    code += _inspect(machine.prctl, _OFFSET_ARG0, _answer([_PR_SET_SPECULATION_CTRL, _PR_SCHED_CORE], _EPERM))
     for number in sorted(machine.self_only.values()):
         code += _inspect(number, _OFFSET_ARG0, _only((0,), _EPERM))
     code += _answer(sorted(machine.pretend.values()), _PRETEND)

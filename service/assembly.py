@@ -71,13 +71,13 @@ def assemble(settings: Settings) -> Assembly:
     from assay.sandboxes.backends import open_pool, slot_count
     from assay.sandboxes.devices.cores import keep_off
     from assay.verifiers.builtin import default_registry
-    from assay.verifiers.kernels.judging import ProcessMeasurer
+    from assay.verifiers.kernels.judging import open_measurer
     from assay.verifiers.models.opening import open_models
 
     keep_off(settings.timing_cores)
     connection = _connect(settings)
     leases = HostLeases() if connection is None else DeviceLeases(connection)
-    registry = default_registry(settings.databases, ProcessMeasurer(leases, settings.timing_cores))
+    registry = default_registry(settings.databases, open_measurer(settings, leases))
     slots = slot_count(settings)
     models = open_models(settings)
     pool = open_pool(override(settings, {"slots": min(_MOST_SLOTS, slots + reserve_for(slots))}))

@@ -5,8 +5,10 @@ sent before it is thawed, so whatever it does from there on is timed. Time is to
 the one that the kernel keeps of the runner's processor time. What every call takes, whatever the kernel does (waking,
 the token, the loop), is measured with empty calls and taken off: it would hide what fast kernels gain.
 
-Not promised: that a runner stays on its core (it may move itself), or that other work on the machine disturbs nothing;
-that is for the gates of the measurement to notice.
+Runners stay on their core, with all that they start: the jails' filter has them told that they moved, and leaves them
+where they are (not so at the level `insecure`). Threads of theirs, where they may have any, share that core and win
+nothing. Not promised: that other work on the machine disturbs nothing; that is for the gates of the measurement to
+notice.
 """
 
 import os

@@ -14,14 +14,13 @@ from assay.sandboxes.devices.interface import Call, Failure, FailureKind, Reply,
 from assay.sandboxes.devices.processor_time import now_s, process_cpu_s
 from assay.sandboxes.devices.segments import Memory
 from assay.sandboxes.devices.toll import Toll
-from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer
+from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer, stop
 from assay.sandboxes.interface import Child, Slot
 
 _CREDENTIALS = struct.Struct("iII")
 _END_S = 10.0
 _LOOK_EVERY_S = 0.1
 _EMPTY_CALLS = 11
-_FREEZES = 10  # of two seconds each
 
 
 @dataclass(frozen=True)
@@ -213,18 +212,16 @@ class CpuRunner:
             self._looked_s = now_s()
 
     def _freeze(self) -> Failure | None:
-        """Freeze it, with patience: on a starved machine it takes seconds until a process hears that it is to stop."""
         assert self.freezer is not None
-        for _ in range(_FREEZES):
-            try:
-                self.freezer.freeze()
-                self._idle_since = self._idle_since or process_cpu_s(self._pid)
-            except (NotStopped, OSError):
-                if self._ends_soon():
-                    return self._failed_end()
-            else:
-                return None
-        return self._fail(FailureKind.PROTOCOL, "it did not stop")
+        try:
+            if not stop(self.freezer, self._ends_soon):
+                return self._failed_end()
+            self._idle_since = self._idle_since or process_cpu_s(self._pid)
+        except NotStopped as error:
+            return self._fail(FailureKind.PROTOCOL, str(error))
+        except OSError:
+            return self._failed_end()
+        return None
 
     def _tree_s(self) -> float:
         """Return the processor time of all its processes since the last look; 0 where there is but one."""

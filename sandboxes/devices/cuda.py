@@ -6,7 +6,6 @@ poisoned context. The device must therefore be in compute mode DEFAULT; that nob
 the driver's list of processes, before and after.
 """
 
-import os
 import time
 from collections.abc import Mapping
 
@@ -36,8 +35,6 @@ _GROUP = 3
 """Runners that are open at once: reference, candidate, and the reference again."""
 _THROTTLED_PAUSE_S = 0.05
 _LOOK_AGAIN_S = 0.1
-_HANDED_ON = ("LD_LIBRARY_PATH", "PYTHONPATH")
-"""Variables of the judge by which runners find the driver and cupy."""
 
 
 class CudaDevice:
@@ -45,6 +42,7 @@ class CudaDevice:
 
     `is_native` says that its kernels have host code of their own; then the wall is the clock. `patience_s` is given to
     others on the device to leave it: what a judge that was killed has started needs a moment to end.
+    `environment` has the variables by which its processes find the driver and cupy (`settings.driver_paths`).
     Raises Inconclusive where somebody else computes on it, InfraFault where its clocks must be locked and cannot be.
     """
 
@@ -62,8 +60,8 @@ class CudaDevice:
         self._is_native = is_native
         self._toll = Toll()
         self._rule = rule or ClockRule()
-        handed_on = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
-        self._site = Site(telemetry.board.uuid, {**handed_on, **(environment or {})})
+        self._tells_neighbours = True
+        self._site = Site(telemetry.board.uuid, environment or {})
         self._runners: list[CudaRunner | NativeRunner] = []
         self._spares: list[CudaRunner] = []
         self._is_closed = False
@@ -116,7 +114,14 @@ class CudaDevice:
 
     def settle(self) -> DeviceState:
         """Look at its clocks; a device that is slowed down is given a moment."""
-        state = state_of(self._telemetry.board, self._telemetry.read(), self._rule, is_locked=self._is_locked)
+        reading = self._telemetry.read()
+        state = state_of(
+            self._telemetry.board,
+            reading,
+            self._rule,
+            is_locked=self._is_locked,
+            tells_neighbours=self._tells_neighbours,
+        )
         if state.is_throttled:
             time.sleep(_THROTTLED_PAUSE_S)
         return state
@@ -168,11 +173,16 @@ class CudaDevice:
         return None
 
     def _check_alone(self) -> None:
+        """Raise Inconclusive where somebody else is on the device. One that does not tell is labelled so, for good."""
         deadline_s = now_s() + self._patience_s
         while (others := self._telemetry.processes()) and now_s() < deadline_s:
             time.sleep(_LOOK_AGAIN_S)
+        uuid = self._telemetry.board.uuid
         if others:
-            raise Inconclusive(f"{len(others)} other processes compute on the device {self._telemetry.board.uuid}")
+            raise Inconclusive(f"{len(others)} other processes compute on the device {uuid}")
+        if others is None and self._is_closed and self._tells_neighbours:
+            raise Inconclusive(f"the device {uuid} no longer tells who computes on it")
+        self._tells_neighbours = others is not None
 
     def _lock(self) -> bool:
         """Lock the clocks, where that is asked for. Raises InfraFault where it must be and is denied."""

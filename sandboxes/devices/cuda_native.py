@@ -19,7 +19,7 @@ from assay.sandboxes.devices.interface import Artifact, Call, Failure, FailureKi
 from assay.sandboxes.devices.processor_time import now_s
 from assay.sandboxes.devices.segments import Segment, pack_arguments
 from assay.sandboxes.devices.toll import Toll
-from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer
+from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer, stop
 
 PROGRAM = "assay.sandboxes.devices.cuda_native_program"
 """Named, not imported: it imports cupy."""
@@ -34,7 +34,7 @@ class NativeRunner:
         self._keeper = keeper
         self._page = page
         self._toll = toll
-        self._freezer: Freezer | None = None
+        self.freezer: Freezer | None = None
         self._places = (0, 0)
         self._call: Call | None = None
         self._frozen_cpu_s = 0.0
@@ -62,7 +62,7 @@ class NativeRunner:
         if answer != control.SHARED:
             raise InfraFault(f"a process on the device cannot share memory: {answer!r}")
         self._places = control.read_places(self._page.view)
-        self._freezer = open_freezer(self.pid, 1)
+        self.freezer = open_freezer(self.pid, 1)
         failure = self._checked(self._peer.ask(control.LOAD, limits.start_s), control.READY)
         return failure or self._freeze() or self._weigh()
 
@@ -95,8 +95,8 @@ class NativeRunner:
             self._peer.close()
         finally:
             self._page.close_fd()
-            if self._freezer is not None:
-                self._freezer.close()
+            if self.freezer is not None:
+                self.freezer.close()
             self._keeper.close()
 
     def _keep(self, call: Call) -> Failure | None:
@@ -125,12 +125,12 @@ class NativeRunner:
 
     def _exchange(self, token: bytes, most_s: float) -> Reply | Failure:
         """Let it go on for one call, up to the moment when its frame is kept; it is stopped then, or gone."""
-        assert self._freezer is not None  # `load` comes first
+        assert self.freezer is not None  # `load` comes first
         before_s = self._peer.cpu_s()
         self._peer.wait_at_most(most_s)
         started_s = now_s()
         told = self._peer.tell(token)
-        self._freezer.thaw()
+        self.freezer.thaw()
         answer = told or self._peer.hear()
         failure = self._checked(answer, control.DONE)
         if failure is not None:
@@ -150,12 +150,13 @@ class NativeRunner:
         )
 
     def _freeze(self) -> Failure | None:
-        assert self._freezer is not None
+        assert self.freezer is not None
         try:
-            self._freezer.freeze()
-        except (NotStopped, OSError):
+            if not stop(self.freezer, self._peer.ends_soon):
+                return self._peer.died()
+        except NotStopped as error:
             self._peer.close()
-            return Failure(FailureKind.DIED, "it ended as it was stopped")
+            return Failure(FailureKind.PROTOCOL, str(error))
         self._frozen_cpu_s = self._frozen_cpu_s or self._peer.cpu_s()
         return None
 

@@ -18,6 +18,7 @@ from assay.sandboxes.devices.processor_time import process_cpu_s
 _CONTEXT_S = 120.0
 """For a context: without persistence mode a driver initialises its devices first, one after the other."""
 _END_S = 20.0
+_MOMENT_S = 0.5
 _NO_CUPY = f"cupy is not installed: {install_extras('cuda')}"
 
 
@@ -82,7 +83,7 @@ class Peer:
         try:
             self._channel.send(token)
         except OSError:
-            return self._died()
+            return self.died()
         return None
 
     def hear(self) -> bytes | Failure:
@@ -93,8 +94,8 @@ class Peer:
             self.close()
             return Failure(FailureKind.DEADLINE, f"{self._waits_s:g} s")
         except ConnectionError:
-            return self._died()
-        return answer or self._died()
+            return self.died()
+        return answer or self.died()
 
     def ask(self, token: bytes, most_s: float) -> bytes | Failure:
         """Send a byte and return the answer."""
@@ -117,8 +118,16 @@ class Peer:
         except subprocess.TimeoutExpired as error:
             raise InfraFault(f"a process does not end: the device hangs ({self.pid})") from error
 
-    def _died(self) -> Failure:
-        """Say how it ended."""
+    def ends_soon(self) -> bool:
+        """Say whether it ends by itself within a moment."""
+        try:
+            self._process.wait(_MOMENT_S)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def died(self) -> Failure:
+        """End it, if it has not ended, and say how it did."""
         try:
             code = self._process.wait(1.0)
         except subprocess.TimeoutExpired:

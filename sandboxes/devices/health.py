@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from assay.errors import InfraFault
-from assay.sandboxes.devices.lease import file_of
+from assay.sandboxes.devices.host_lock import file_of
 
 MOST_FAILURES = 2
 """Failed probes in a row after which a device is in quarantine."""

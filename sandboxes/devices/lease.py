@@ -1,27 +1,24 @@
 """One timing job per device at a time: a lock of this host's kernel, and a lease that other hosts see.
 
-The host's lock ends with the process that holds it, so two jobs of one host never overlap. A lease ends by itself after
-a time unless it is renewed; its *fencing token* grows with every holder, and a result under a token that is no longer
-the device's is discarded. Not guaranteed: that work stops when its lease ends; only that its result does not count.
+The host's lock lasts as long as any process that holds it (`host_lock`), so two jobs of one host never overlap. A lease
+ends by itself after a time unless it is renewed; its *fencing token* grows with every holder, and a result under a
+token that is no longer the device's is discarded. Not guaranteed: that work stops when its lease ends; only that its
+result does not count.
 """
 
-import fcntl
-import hashlib
 import itertools
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from assay.errors import Inconclusive, InfraFault
+from assay.errors import Inconclusive
+from assay.sandboxes.devices.host_lock import HostLock, Patience, Pause, host_lock
 
 Value = TypeVar("Value")
-
-_POLL_S = 0.01
+_LONGEST_PAUSE_S = 0.5
+"""Between two questions whether a lease is free, which are questions to a server."""
 
 
 @dataclass(frozen=True)
@@ -77,73 +74,35 @@ def timed_alone(
     device: str,
     folder: Path,
     wait_s: float,
-    job: Callable[[Lease], Value],
+    job: Callable[[Lease, HostLock], Value],
     *,
-    pause: Callable[[float], object] = time.sleep,
+    pause: Pause = time.sleep,
 ) -> Value:
     """Return what the job measured while it had the device for itself; `pause` waits, and may end the waiting.
 
-    Raises Inconclusive if the device did not become free in time, or if the lease ended before the job did.
+    The job ends whatever it starts on the device, or hands the lock's descriptor on to it. Raises Inconclusive if the
+    device did not become free in time, or if the lease ended, or the lock was removed, before the job was done.
     """
     deadline_s = time.monotonic() + wait_s
-    with host_lock(folder, device, deadline_s, pause=pause):
+    with host_lock(folder, device, deadline_s, pause=pause) as lock:
+        patience = Patience(device, deadline_s, pause, _LONGEST_PAUSE_S)
         lease = leases.take(device)
         while lease is None:
-            _wait_until(deadline_s, device, pause)
+            patience.wait()
             lease = leases.take(device)
         is_current = False
         try:
-            value = job(lease)
+            value = job(lease, lock)
         finally:
             is_current = leases.end(lease)
+        is_whole = lock.is_whole()
     if not is_current:
         raise lost(lease)
+    if not is_whole:
+        raise Inconclusive(f"the lock of {device}, {lock.path}, was removed before its job ended; discarded")
     return value
 
 
 def lost(lease: Lease) -> Inconclusive:
     """Return what to raise for a job whose lease is somebody else's by now."""
     return Inconclusive(f"the lease {lease.token} of {lease.device} ended before its job did; the result is discarded")
-
-
-def usual_folder() -> Path:
-    """Return where this host's locks of devices are kept: one place for all workers that share a temporary folder."""
-    return Path(tempfile.gettempdir()) / "assay-devices"
-
-
-def file_of(folder: Path, device: str, ending: str) -> Path:
-    """Return where something about a device is kept on this host."""
-    return folder / f"{hashlib.sha256(device.encode()).hexdigest()[:32]}.{ending}"
-
-
-@contextmanager
-def host_lock(
-    folder: Path, device: str, deadline_s: float, *, pause: Callable[[float], object] = time.sleep
-) -> Iterator[None]:
-    """Hold this host's lock of the device. Raises Inconclusive at the deadline (monotonic), InfraFault without one."""
-    path = file_of(folder, device, "lock")
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise InfraFault(f"cannot lock the device {device}: {error}") from error
-    try:
-        while not _is_locked(fd):
-            _wait_until(deadline_s, device, pause)
-        yield
-    finally:
-        os.close(fd)
-
-
-def _is_locked(fd: int) -> bool:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _wait_until(deadline_s: float, device: str, pause: Callable[[float], object]) -> None:
-    if time.monotonic() >= deadline_s:
-        raise Inconclusive(f"the device {device} was in use until the deadline")
-    pause(_POLL_S)

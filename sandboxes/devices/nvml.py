@@ -48,13 +48,13 @@ class Nvml:
             raise InfraFault(f"no CUDA device: {LIBRARY}, which comes with NVIDIA's driver, is not here") from error
         self._is_closed = False
         self._call("nvmlInit_v2")
-        self._handle = ctypes.c_void_p()
-        if device.isdecimal():
-            self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(int(device)), ctypes.byref(self._handle))
-        else:
-            self._call("nvmlDeviceGetHandleByUUID", ctypes.c_char_p(device.encode()), ctypes.byref(self._handle))
-        self._physical = self._parent() or self._handle
-        self._board = self._look()
+        try:
+            self._handle = self._find(device)
+            self._physical = self._parent() or self._handle
+            self._board = self._look()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def board(self) -> Board:
@@ -80,7 +80,8 @@ class Nvml:
         """Return who computes on the device; None if it does not tell."""
         count, found = ctypes.c_uint(_MOST_PROCESSES), (_ProcessInfo * _MOST_PROCESSES)()
         name = "nvmlDeviceGetComputeRunningProcesses_v3"
-        if not self._ask(name, self._handle, ctypes.byref(count), ctypes.byref(found)):
+        status = self._status(name, self._handle, ctypes.byref(count), ctypes.byref(found))
+        if status not in (_SUCCESS, _INSUFFICIENT_SIZE):
             return None
         return tuple(found[index].pid for index in range(min(count.value, _MOST_PROCESSES)))
 
@@ -98,6 +99,14 @@ class Nvml:
         if not self._is_closed:
             self._is_closed = True
             self._library.nvmlShutdown()
+
+    def _find(self, device: str) -> ctypes.c_void_p:
+        found = ctypes.c_void_p()
+        if device.isdecimal():
+            self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(int(device)), ctypes.byref(found))
+        else:
+            self._call("nvmlDeviceGetHandleByUUID", ctypes.c_char_p(device.encode()), ctypes.byref(found))
+        return found
 
     def _look(self) -> Board:
         sm_mhz = self._number("nvmlDeviceGetMaxClockInfo", ctypes.c_uint, ctypes.c_uint(_SM))
@@ -134,11 +143,15 @@ class Nvml:
 
     def _ask(self, name: str, *arguments: Any) -> bool:
         """Say whether a query was answered. Raises InfraFault if the device is lost."""
+        return self._status(name, *arguments) == _SUCCESS
+
+    def _status(self, name: str, *arguments: Any) -> int:
+        """Return what a query came to. Raises InfraFault if the device is lost."""
         function = getattr(self._library, name, None)
         status = _NO_PERMISSION if function is None else int(function(*arguments))
         if status in _LOST:
             raise InfraFault(f"the device is lost: {NvmlError(name, status)}")
-        return status == _SUCCESS
+        return status
 
     def _call(self, name: str, *arguments: Any) -> None:
         status = int(getattr(self._library, name)(*arguments))

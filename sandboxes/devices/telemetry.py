@@ -90,8 +90,13 @@ class Telemetry(Protocol):
         ...
 
 
-def state_of(board: Board, reading: Reading, rule: ClockRule, *, is_locked: bool) -> DeviceState:
-    """Say what a look at the device means: whether a round counts, and what results should say of it."""
+def state_of(
+    board: Board, reading: Reading, rule: ClockRule, *, is_locked: bool, tells_neighbours: bool = True
+) -> DeviceState:
+    """Say what a look at the device means: whether a round counts, and what results should say of it.
+
+    Where it does not tell who else computes on it, they say so (`neighbours_unknown`).
+    """
     slowed = [name for bit, name in SLOWED.items() if reading.reasons & bit]
     is_capped = bool(reading.reasons & _POWER_CAP)
     if is_capped and _is_below(reading, board):
@@ -104,6 +109,7 @@ def state_of(board: Board, reading: Reading, rule: ClockRule, *, is_locked: bool
     words = [
         *(() if holds else ("unlocked",)),
         *(("mig", "shared") if board.is_instance else ()),
+        *(() if tells_neighbours else ("neighbours_unknown",)),
         *(("power_capped",) if is_capped else ()),
         *slowed,
     ]

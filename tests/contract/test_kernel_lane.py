@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-UNIT, SANDBOX = "unit/kernels/test_kernel_acceptance.py", "sandbox/test_kernel_compilation.py"
+SPEED, REFUSALS = (f"unit/kernels/test_kernel_acceptance_{part}.py" for part in ("speed", "refusals"))
+SANDBOX = "sandbox/test_kernel_compilation.py"
 NATIVE, GPU = "hostile/kernels/test_native_hacks.py", "gpu/test_gpu_acceptance.py"
 BUFFERS = "unit/kernels/test_kernel_buffers.py"
 GAINLESS, MACHINE = "hostile/kernels/test_gainless_hacks.py", "hostile/kernels/test_machine_hacks.py"
@@ -19,67 +20,76 @@ HIDING, TAMPERING = "hostile/kernels/hiding_hacks.py", "hostile/kernels/tamperin
 WRONG = "hostile/kernels/wrong_hacks.py"
 
 ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
-    1: (f"{UNIT}::test_01_reference_as_candidate_is_no_win",),
-    2: (f"{UNIT}::test_02_noise_does_not_raise_the_median",),
-    3: (f"{UNIT}::test_03_twice_as_fast_is_two",),
-    4: (f"{UNIT}::test_04_position_effect_is_reported_and_not_paid",),
-    5: (f"{UNIT}::test_05_warm_up_and_rounds_last_as_long_as_asked",),
+    1: (f"{SPEED}::test_01_reference_as_candidate_is_no_win",),
+    2: (f"{SPEED}::test_02_noise_does_not_raise_the_median",),
+    3: (f"{SPEED}::test_03_twice_as_fast_is_two",),
+    4: (f"{SPEED}::test_04_position_effect_is_reported_and_not_paid",),
+    5: (f"{SPEED}::test_05_warm_up_and_rounds_last_as_long_as_asked",),
     6: (
-        f"{UNIT}::test_06_work_after_the_answer_is_rejected",
+        f"{REFUSALS}::test_06_work_after_the_answer_is_rejected",
         f"{HIDING}::06 a thread finishes 5 ms after the answer",
         f"{HIDING}::06 an alarm computes after the answer",
         f"{HIDING}::06 the answer comes first, and the work goes on",
     ),
     7: (f"{HIDING}::07 a child computes", "sandbox/test_cpu_runner.py::test_a_runner_starts_nothing_else"),
     8: (
-        f"{UNIT}::test_08_output_cached_by_address_is_wrong",
+        f"{REFUSALS}::test_08_output_cached_by_address_is_wrong",
         f"{GAINLESS}::test_08_results_kept_by_address_win_nothing",
         f"{HIDING}::08 results are kept by shape",
     ),
     9: (
-        f"{UNIT}::test_09_output_cached_by_content_gains_nothing",
+        f"{SPEED}::test_09_output_cached_by_content_gains_nothing",
         f"{GAINLESS}::test_09_results_kept_by_content_win_nothing",
     ),
     10: (
-        f"{UNIT}::test_10_calls_answered_together_are_rejected_at_the_first",
+        f"{REFUSALS}::test_10_calls_answered_together_are_rejected_at_the_first",
         f"{HIDING}::10 eight calls are collected",
     ),
-    11: (f"{UNIT}::test_11_a_kernel_that_does_nothing_is_rejected", f"{WRONG}::11 nothing is done"),
+    11: (f"{REFUSALS}::test_11_a_kernel_that_does_nothing_is_rejected", f"{WRONG}::11 nothing is done"),
     12: (
-        f"{UNIT}::test_12_not_quite_all_elements_is_rejected",
+        f"{REFUSALS}::test_12_not_quite_all_elements_is_rejected",
         f"{WRONG}::12 one element in two hundred is left out",
     ),
-    13: (f"{UNIT}::test_13_overwritten_inputs_are_rejected", f"{WRONG}::13 inputs and output are zeroed"),
+    13: (f"{REFUSALS}::test_13_overwritten_inputs_are_rejected", f"{WRONG}::13 inputs and output are zeroed"),
     14: (
-        f"{UNIT}::test_14_writing_beside_the_output_is_rejected",
+        f"{REFUSALS}::test_14_writing_beside_the_output_is_rejected",
         f"{WRONG}::14 one element is written past the output",
         f"{WRONG}::14 one element is written before the output",
+        f"{REFUSALS}::test_14_bytes_far_from_all_buffers_are_found",
+        f"{REFUSALS}::test_14_a_reference_that_writes_far_from_its_buffers_is_the_tasks_fault",
+        f"{WRONG}::14 a word is written far from all buffers",
     ),
     15: (
-        f"{UNIT}::test_15_nonfinite_output_is_rejected_before_it_is_compared",
+        f"{REFUSALS}::test_15_nonfinite_output_is_rejected_before_it_is_compared",
         f"{WRONG}::15 NaN everywhere",
         f"{WRONG}::15 one infinity",
     ),
     16: (
-        f"{UNIT}::test_16_sums_in_single_precision_fail_a_double_task",
+        f"{REFUSALS}::test_16_sums_in_single_precision_fail_a_double_task",
         f"{NATIVE}::test_16_a_float_sum_fails_where_doubles_are_asked_for",
         f"{NATIVE}::test_16_a_float_sum_passes_where_floats_are_asked_for",
     ),
-    17: (f"{UNIT}::test_17_one_element_corrupted_after_a_while_is_rejected", f"{HIDING}::17 right for ten calls"),
-    18: (f"{UNIT}::test_18_a_tile_that_is_hard_coded_fails_at_a_hidden_shape", f"{WRONG}::18 tiles of 64"),
-    19: (f"{UNIT}::test_19_a_task_whose_answer_is_constant_is_rejected",),
+    17: (f"{REFUSALS}::test_17_one_element_corrupted_after_a_while_is_rejected", f"{HIDING}::17 right for ten calls"),
+    18: (f"{REFUSALS}::test_18_a_tile_that_is_hard_coded_fails_at_a_hidden_shape", f"{WRONG}::18 tiles of 64"),
+    19: (
+        f"{REFUSALS}::test_19_a_task_whose_answer_is_constant_is_rejected",
+        "unit/kernels/test_kernel_verifier.py::test_a_faulty_task_is_not_scored",
+    ),
     20: (
-        f"{UNIT}::test_20_a_candidate_that_burns_cpu_is_frozen_or_not_paid",
+        f"{SPEED}::test_20_a_candidate_that_burns_cpu_is_frozen_or_not_paid",
         f"{GAINLESS}::test_20_burning_in_the_references_turn_wins_nothing",
     ),
-    21: (f"{UNIT}::test_21_sleeping_in_the_warm_up_changes_no_count",),
+    21: (f"{SPEED}::test_21_sleeping_in_the_warm_up_changes_no_count",),
     22: (
-        f"{UNIT}::test_22_a_runner_that_ends_or_talks_earns_the_minimum",
+        f"{REFUSALS}::test_22_a_runner_that_ends_or_talks_earns_the_minimum",
         f"{TAMPERING}::22 a forged verdict on every descriptor",
     ),
     23: (f"{GAINLESS}::test_23_clocks_of_its_own_process_are_not_asked",),
     24: (f"{MACHINE}::test_24_nothing_is_there_to_be_found", "sandbox/test_cpu_runner.py::test_a_kernel_opens_no_file"),
-    25: (f"{MACHINE}::test_25_a_kernel_that_does_not_end_is_ended",),
+    25: (
+        f"{REFUSALS}::test_25_a_kernel_that_does_not_end_is_ended_at_its_deadline",
+        f"{MACHINE}::test_25_a_kernel_that_does_not_end_is_ended",
+    ),
     26: (
         f"{SANDBOX}::test_26_a_foreign_file_is_not_told",
         f"{SANDBOX}::test_26_a_foreign_file_is_not_told_nor_kept_by_c",
@@ -105,12 +115,12 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
         "integration/test_device_leases.py::test_32_the_result_under_a_lease_that_ended_is_discarded",
         "sandbox/test_kernel_timing_jobs.py::test_32_two_sessions_on_one_processor_never_overlap",
         "sandbox/test_kernel_timing_jobs.py::test_32_a_session_whose_lease_has_ended_pays_nothing",
-        "unit/kernels/test_device_health.py::test_32_jobs_of_one_host_never_overlap",
+        "unit/kernels/test_host_locks.py::test_32_jobs_of_one_host_never_overlap",
     ),
-    33: (f"{UNIT}::test_33_equation_3_is_exact",),
-    34: (f"{UNIT}::test_34_a_shape_below_physics_is_rejected",),
+    33: (f"{SPEED}::test_33_equation_3_is_exact",),
+    34: (f"{SPEED}::test_34_a_shape_below_physics_is_rejected",),
     35: (
-        f"{UNIT}::test_35_a_busy_device_is_inconclusive",
+        f"{SPEED}::test_35_a_busy_device_is_inconclusive",
         "unit/kernels/test_kernel_verifier.py::test_a_busy_machine_is_asked_again_and_no_more_than_allowed",
     ),
     36: (f"{GPU}::test_36_references_are_right_on_the_device", f"{GPU}::test_36_events_and_wall_agree"),
@@ -178,7 +188,7 @@ CATALOGUE: Mapping[str, tuple[str, ...]] = {
         "unit/kernels/test_native_gate.py::test_another_library_is_refused",
     ),
     "C14": (
-        "unit/kernels/test_kernel_sessions.py::test_bits_that_differ_are_flagged_or_refused",
+        "unit/kernels/test_kernel_session_checks.py::test_bits_that_differ_are_flagged_or_refused",
         f"{WRONG}::C14 a race that is lost now and then",
     ),
     "C15": (
@@ -241,7 +251,7 @@ def test_every_hack_of_the_tables_is_in_the_map(file: str) -> None:
     assert {f"{file}::{entry}" for entry in tabled(file)} <= told
 
 
-@pytest.mark.parametrize("file", [UNIT, NATIVE, GAINLESS, MACHINE, HIDING, TAMPERING, WRONG])
+@pytest.mark.parametrize("file", [SPEED, REFUSALS, NATIVE, GAINLESS, MACHINE, HIDING, TAMPERING, WRONG])
 def test_what_is_numbered_is_in_the_map(file: str) -> None:
     """A test or hack that bears a number is told under it."""
     for entry in entries(file):

@@ -8,7 +8,7 @@ from gpu_compiling import Bench, open_bench
 from assay.errors import AssayError
 from assay.sandboxes.devices.cuda import CudaDevice
 from assay.sandboxes.devices.nvml import Nvml
-from assay.settings import load_settings, required_neighbours
+from assay.settings import driver_paths, load_settings, required_neighbours
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def bench(telemetry: Nvml) -> Bench:
 @pytest.fixture
 def device(telemetry: Nvml) -> Iterator[CudaDevice]:
     """The device, for device-only kernels."""
-    made = CudaDevice(telemetry)
+    made = CudaDevice(telemetry, environment=driver_paths())
     yield made
     made.close()
 
@@ -40,6 +40,6 @@ def device(telemetry: Nvml) -> Iterator[CudaDevice]:
 @pytest.fixture
 def native(telemetry: Nvml) -> Iterator[CudaDevice]:
     """The device, for kernels with host code of their own."""
-    made = CudaDevice(telemetry, is_native=True)
+    made = CudaDevice(telemetry, environment=driver_paths(), is_native=True)
     yield made
     made.close()

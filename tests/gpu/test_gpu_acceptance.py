@@ -26,6 +26,7 @@ from assay.sandboxes.devices.interface import (
 )
 from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.devices.telemetry import ClockRule
+from assay.settings import driver_paths
 from assay.verifiers.kernels.findings import Finding, Measured, Refused
 from assay.verifiers.kernels.measure import check_reference, measure
 from assay.verifiers.kernels.parties import Kernel
@@ -182,7 +183,7 @@ def test_39_a_poisoned_context_ends_and_the_next_job_passes(
 def test_41_clocks_that_are_not_locked_are_told_or_refused(telemetry: Nvml) -> None:
     """Denied: labelled `unlocked`, and refused where required. Allowed: locked while it is open."""
     mhz = telemetry.board.most_sm_mhz or 1410
-    device = CudaDevice(telemetry, ClockRule(mhz))
+    device = CudaDevice(telemetry, ClockRule(mhz), driver_paths())
     labels = device.settle().labels
     is_locked = telemetry.lock_clocks(mhz)
     device.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import Inconclusive
+from assay.sandboxes.devices.host_lock import HostLock
 from assay.sandboxes.devices.lease import Lease, timed_alone
 from assay.service.connection import Connection
 from assay.service.device_leases import DeviceLeases
@@ -42,7 +43,7 @@ def test_32_two_timing_jobs_for_one_device_never_overlap(connection: Connection,
     for folder in folders:
         folder.mkdir(exist_ok=True)
 
-    def job(lease: Lease) -> None:
+    def job(lease: Lease, _: HostLock) -> None:
         started_s = time.monotonic()
         threading.Event().wait(0.02)
         log.append((started_s, time.monotonic(), lease.token))
@@ -70,7 +71,7 @@ def test_32_the_result_under_a_lease_that_ended_is_discarded(connection: Connect
     others: list[Lease] = []
     other = DeviceLeases(connection, lasts_s=30)
 
-    def slow(lease: Lease) -> str:  # noqa: ARG001 - its lease ends meanwhile
+    def slow(lease: Lease, _: HostLock) -> str:  # noqa: ARG001 - its lease ends meanwhile
         deadline_s = time.monotonic() + 10
         while not others and time.monotonic() < deadline_s:
             others.extend(filter(None, [other.take(DEVICE)]))

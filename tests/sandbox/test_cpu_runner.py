@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from kernel_compiling import Bench, open_bench
 from process_trees import descendants
+from starved import Starved
 
 from assay.errors import InfraFault
 from assay.sandboxes import syscalls
@@ -34,7 +35,7 @@ from assay.sandboxes.devices.interface import (
 )
 from assay.sandboxes.devices.runner_program import LOOP_SOURCE
 from assay.sandboxes.devices.toll import Toll
-from assay.sandboxes.freezer import Freezer, NotStopped, SignalFreezer
+from assay.sandboxes.freezer import NotStopped, SignalFreezer, stop
 from assay.sandboxes.jails import JailPool
 from assay.verifiers.kernels import rewards
 
@@ -166,33 +167,6 @@ def test_a_runner_cannot_take_pages_from_the_others(start: Open, advice: str) ->
     assert isinstance(call(runner), Reply)
 
     assert np.frombuffer(runner.segment, np.int32)[HALF // 4] == errno.EPERM
-
-
-class Starved:
-    """A freezer on a machine without time to spare: some times it gives up."""
-
-    def __init__(self, freezer: Freezer, gives_up: int) -> None:
-        self._freezer = freezer
-        self._left = gives_up
-
-    def freeze(self) -> None:
-        """Stop it, in the end."""
-        self._left -= 1
-        if self._left >= 0:
-            raise NotStopped("it could not be frozen")
-        self._freezer.freeze()
-
-    def thaw(self) -> None:
-        """Let it go on."""
-        self._freezer.thaw()
-
-    def cpu_s(self) -> float | None:
-        """Processor time."""
-        return self._freezer.cpu_s()
-
-    def close(self) -> None:
-        """Leave nothing behind."""
-        self._freezer.close()
 
 
 @pytest.mark.parametrize(("gives_up", "is_answered"), [(2, True), (10_000, False)])
@@ -364,6 +338,31 @@ def test_a_runner_starts_nothing_else(start: Open, act: str) -> None:
     assert int(np.frombuffer(runner.segment, np.int64)[HALF // 8]) == -1
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is but one core")
+@pytest.mark.parametrize("forks", [0, 1])
+def test_a_runner_stays_on_its_core(start: Open, forks: int) -> None:
+    """It is told that it may go elsewhere, and does not: neither it nor what it starts, where it may start anything."""
+    runner = started(
+        start(
+            f"{HEAD}#include <sched.h>\n#include <sys/wait.h>\nvoid assay_call(void** x) {{\n"
+            "cpu_set_t* told = x[1]; cpu_set_t all; memset(&all, 255, sizeof all);\n"
+            f"pid_t child = {forks} ? fork() : -1;\n"
+            "if (child > 0) { waitpid(child, 0, 0); return; }\n"
+            "told[1].__bits[0] = sched_setaffinity(0, sizeof all, &all);\n"
+            "sched_getaffinity(0, sizeof *told, told);\n"
+            "if (child == 0) _exit(0); }",
+            processes=1 + forks,
+        )
+    )
+
+    assert isinstance(call(runner), Reply)
+
+    told = bytes(runner.segment[HALF : HALF + 256])
+    cores = {bit for bit in range(1024) if told[bit // 8] >> bit % 8 & 1}
+    assert cores == {max(os.sched_getaffinity(runner.pid))} == os.sched_getaffinity(runner.pid)
+    assert not any(told[128:136])
+
+
 def test_work_of_children_is_charged(start: Open) -> None:
     """Where more than one process is allowed, what others compute after the answer is seen."""
     runner = started(
@@ -486,6 +485,16 @@ def test_signals_stop_a_process_or_tell_that_they_did_not() -> None:
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+def test_patience_ends(start: Open) -> None:
+    """With what goes on, and at once with what has ended meanwhile."""
+    freezer = started(start(DOUBLE)).freezer
+    assert freezer is not None
+
+    assert not stop(Starved(freezer, 1), lambda: True)
+    with pytest.raises(NotStopped, match="did not stop"):
+        stop(Starved(freezer, 10_000), lambda: False)
 
 
 def test_signals_tell_of_a_process_that_is_gone() -> None:

@@ -131,17 +131,25 @@ def test_a_host_may_close_a_jail(machine: Machine) -> None:
 
 
 def test_limits_are_for_oneself(machine: Machine) -> None:
-    """prlimit64 and sched_setaffinity work for the caller and are refused for anybody else."""
+    """prlimit64 works for the caller and is refused for anybody else."""
     for number in machine.self_only.values():
         assert decide(machine, number, 0) == ALLOW
         assert decide(machine, number, 1) == ERRNO | 1
 
 
-def test_priority_cannot_be_lowered(machine: Machine) -> None:
-    """Changes of priority and scheduling report success and do nothing, so no child can starve itself."""
+def test_priority_and_cores_cannot_be_changed(machine: Machine) -> None:
+    """Changes of priority, scheduling and cores report success and do nothing: nobody starves itself or moves."""
     actions = {name: decide(machine, number, 0) for name, number in machine.pretend.items()}
 
     assert set(actions.values()) == {ERRNO}, actions
+    assert "sched_setaffinity" in actions
+
+
+@pytest.mark.parametrize("option", [53, 62])
+def test_what_else_a_core_does_is_not_chosen(machine: Machine, option: int) -> None:
+    """PR_SET_SPECULATION_CTRL and PR_SCHED_CORE (which idles a core's other threads) are refused, PR_SET_NAME is not."""
+    assert decide(machine, machine.prctl, option) == ERRNO | 1
+    assert decide(machine, machine.prctl, 15) == ALLOW
 
 
 @pytest.fixture(params=[True, False], ids=["user of its own", "shared user"])

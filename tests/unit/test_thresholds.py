@@ -40,12 +40,12 @@ def judge(completion: str, **fields: Any) -> Verdict:
 
 @pytest.mark.parametrize(("verifier", "example"), EXAMPLES)
 def test_a_threshold_out_of_range_is_refused_by_every_verifier(verifier: Verifier, example: dict[str, Any]) -> None:
-    """With the maximum, or the minimum: the highest itself is allowed. A task's own source may return anything."""
+    """With the maximum, or the minimum: the highest itself is allowed. A source's own is what it declares."""
     plain = {name: value for name, value in example.items() if name != "pass_threshold"}
+    if verifier.name == "program" and "terms" not in plain:
+        plain["terms"] = {name: {} for name in plain["weights"]}
     known = reward_range(verifier, REGISTRY.parse_task(plain))
-    if known is None:
-        assert verifier.name == "program"
-        return
+    assert known is not None
     low, high = known
 
     assert low < high
@@ -79,6 +79,21 @@ def test_the_range_is_that_of_the_weights_and_terms_of_the_task(fields: dict[str
     assert f"above {most}, the highest reward" in refusal(**{**fields, **threshold}).detail
 
 
+@pytest.mark.parametrize(
+    ("weights", "low", "most"), [({}, 0, 1), ({"a": 0.5, "b": 0.25}, 0, 0.75), ({"a": 2, "b": -3}, -3, 2)]
+)
+def test_a_source_without_declared_terms_is_sure_of_what_it_weighs(weights: Any, low: float, most: float) -> None:
+    """Above that a threshold wants the terms declared; the range is of as many terms as there may be."""
+    fields: dict[str, Any] = {"verifier": "program", "source": "def verify(c, t): return 0", "weights": weights}
+    task = REGISTRY.parse_task({"id": "t", **fields, "pass_threshold": most})
+
+    assert task.pass_threshold == most
+    assert reward_range(REGISTRY.get("program"), task) == (low, most + 64 - max(1, len(weights)))
+    over = refusal(**fields, pass_threshold=most + 0.1)
+    assert (over.path, "`terms`" in over.detail) == ("task.pass_threshold", True)
+    assert f"not above {low}" in refusal(**fields, pass_threshold=low).detail
+
+
 def part(name: str, **fields: Any) -> dict[str, Any]:
     """A part whose reward lies between 0 and 2."""
     own = {"label": "cat", **fields.pop("task", {})}
@@ -98,7 +113,7 @@ def part(name: str, **fields: Any) -> dict[str, Any]:
         ({"terms": [part("a")], "group_terms": [{"kind": "relative_length", "name": "l", "weight": 2}]}, -1, 3),
         ({"group_terms": [{"kind": "duplicates", "name": "d", "weight": -1}]}, -1, 0),
         ({"terms": [{"name": "p", "verifier": "program", "task": {"source": "def verify(c, t): return 0"},
-                     "clip": [-1, 4]}]}, -1, 4),
+                     "clip": [-1, 4]}]}, 0, 4),
     ],
 )  # fmt: skip
 def test_a_composites_range_is_that_of_its_parts(fields: dict[str, Any], low: float, high: float) -> None:
@@ -108,12 +123,13 @@ def test_a_composites_range_is_that_of_its_parts(fields: dict[str, Any], low: fl
     assert reward_range(REGISTRY.get("composite"), task) == (low, high)
 
 
-def test_a_part_without_a_known_range_bounds_nothing() -> None:
+def test_a_part_whose_terms_are_not_known_beforehand_may_earn_as_many_as_there_may_be() -> None:
     """Unless it is clipped, or the whole is."""
     parts = [{"name": "p", "verifier": "program", "task": {"source": "def verify(c, t): return 0"}}]
-    whole = {"id": "c", "verifier": "composite", "terms": parts, "pass_threshold": 1e6}
+    whole = {"id": "c", "verifier": "composite", "terms": parts, "pass_threshold": 64}
 
-    assert REGISTRY.parse_task(whole).pass_threshold == 1e6
+    assert REGISTRY.parse_task(whole).pass_threshold == 64
+    assert "above 64" in refusal(**{**whole, "pass_threshold": 1e6}).detail
     assert "above 2" in refusal(**{**whole, "clip": [0, 2]}).detail
 
 

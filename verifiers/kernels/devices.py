@@ -14,7 +14,7 @@ from assay.sandboxes.devices.interface import Device
 from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.devices.telemetry import ClockRule
 from assay.sandboxes.interface import Slot
-from assay.settings import load_settings
+from assay.settings import driver_paths, load_settings
 from assay.verifiers.kernels.task import Backend
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -39,17 +39,18 @@ def device_name(backend: Backend) -> str:
 def device_arch() -> str | None:
     """Return what the CUDA device of the settings is compiled for (`sm_90`); None where there is no such device.
 
-    Asked once a process: a driver is not exchanged below it.
+    Learned once a process: a driver is not exchanged below it. One that fails, or comes later, is asked again.
     """
-    return _arch_of(load_settings().cuda_device)
+    try:
+        return _arch_of(load_settings().cuda_device)
+    except InfraFault:
+        return None
 
 
 @cache
-def _arch_of(device: str) -> str | None:
-    try:
-        telemetry = Nvml(device)
-    except InfraFault:
-        return None
+def _arch_of(device: str) -> str:
+    """Return it. Raises InfraFault, which is not remembered."""
+    telemetry = Nvml(device)
     major, minor = telemetry.board.capability
     telemetry.close()
     return f"sm_{major}{minor}"
@@ -73,7 +74,7 @@ def open_cuda() -> Iterator[Device]:
     """
     settings = load_settings()
     rule = ClockRule(settings.cuda_lock_mhz, settings.cuda_require_lock)
-    device = CudaDevice(Nvml(settings.cuda_device), rule)
+    device = CudaDevice(Nvml(settings.cuda_device), rule, driver_paths())
     try:
         yield device
     finally:

@@ -36,12 +36,15 @@ from assay.verifiers.kernels.session import Trial
 from assay.verifiers.kernels.task import Backend, KernelTask, Step
 
 READY = "ready"
-"""The whole of the first message where there is something to measure; the worker then says whether to probe first."""
+"""The whole of the first message where there is something to measure. The worker then hands the device's lock over,
+and says whether to probe first."""
 PAID, TASK_FAULT, INCONCLUSIVE, INFRA_FAULT = "paid", "task_fault", "inconclusive", "infra_fault"
 """What an answer begins with."""
 LENGTH = struct.Struct("<Q")
 """Before every message: its bytes."""
 SECRET_BYTES = 32
+_LOCK = b"l"
+"""What goes with the lock's descriptor."""
 _ABNORMAL = frozenset({Reason.DIED, Reason.DEADLINE, Reason.DEVICE, Reason.MEMORY})
 """Ends of candidates after which the device is probed."""
 
@@ -59,6 +62,7 @@ def main() -> int:
             send(channel, msgpack.packb([None, [TASK_FAULT, f"the task cannot be judged by: {faults[0]}"]]))
             return 0
         send(channel, msgpack.packb(READY))
+        keep_lock(channel)
         probes_first = bool(msgpack.unpackb(receive(channel)))
     except ConnectionError:
         return 1  # the worker has ended, or has given up
@@ -75,6 +79,18 @@ def send(channel: socket.socket, message: bytes) -> None:
 def receive(channel: socket.socket) -> bytes:
     """Return the next message. Raises ConnectionError if there is none."""
     return _exactly(channel, LENGTH.unpack(_exactly(channel, LENGTH.size))[0])
+
+
+def send_lock(channel: socket.socket, fd: int) -> None:
+    """Hand the descriptor of the device's lock over: it is locked until both sides have ended. Raises OSError."""
+    socket.send_fds(channel, [_LOCK], [fd])
+
+
+def keep_lock(channel: socket.socket) -> None:
+    """Take the lock over, until this process ends. Raises ConnectionError if there is none."""
+    said, fds, _, _ = socket.recv_fds(channel, len(_LOCK), 1, socket.MSG_CMSG_CLOEXEC)
+    if said != _LOCK or len(fds) != 1:
+        raise ConnectionError("the other side has ended")
 
 
 def _exactly(channel: socket.socket, size: int) -> bytes:

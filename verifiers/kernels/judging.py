@@ -17,8 +17,10 @@ from assay.errors import Inconclusive, InfraFault, ServiceUnavailable, TaskFault
 from assay.levels import Level
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.health import HealthBook
-from assay.sandboxes.devices.lease import HostLeases, Lease, Leases, lost, timed_alone, usual_folder
+from assay.sandboxes.devices.host_lock import HostLock, chosen_folder, make_folder, usual_folder
+from assay.sandboxes.devices.lease import HostLeases, Lease, Leases, lost, timed_alone
 from assay.sandboxes.interface import Slot
+from assay.settings import Settings
 from assay.verifiers.kernels import judge_program
 from assay.verifiers.kernels.devices import device_name
 from assay.verifiers.kernels.parties import Kernel
@@ -36,6 +38,8 @@ _RENEW_S = 5.0
 """A lease is renewed that often."""
 _BESIDE_S = 120.0
 """For starting, and for ending what runs."""
+_END_S = 60.0
+"""For a judge that was killed to be gone."""
 _LEVELS = frozenset({Level.NAMESPACES, Level.LANDLOCK, Level.INSECURE})
 
 
@@ -79,6 +83,7 @@ class ProcessMeasurer:
     cores: tuple[int, ...] = ()
     """Cores of the sessions on the processor; none means all that this process may use."""
     lock_folder: Path = field(default_factory=usual_folder)
+    """Of this host's locks of devices and their health: one for all workers that may use them."""
     wait_s: float = 600.0
     """For the device to become free; then the attempt is `inconclusive`."""
 
@@ -87,6 +92,7 @@ class ProcessMeasurer:
         device = device_name(task.backend)
         if task.backend is Backend.CPU and slot.description not in _LEVELS:
             raise InfraFault(f"kernels are timed in jails on this machine, not at the level {slot.description}")
+        make_folder(self.lock_folder)
         HealthBook(self.lock_folder).needs_probe(device)  # nothing is started for one in quarantine
         question = {
             "task": task.model_dump(mode="json", exclude_unset=True, exclude={"profile", "kernel", "metadata"}),
@@ -105,12 +111,19 @@ class ProcessMeasurer:
         return _read(answer, lease)
 
     def _ask_alone(self, device: str, judge: "_JudgeProcess", most_s: float, slot: Slot) -> tuple[Any, Lease]:
-        """Have the judge measure while the device is ours, and take in what it learned of the device."""
+        """Have the judge measure while the device is ours, and take in what it learned of the device.
+
+        Whatever happens, the device is let go of only when the judge is gone.
+        """
         book = HealthBook(self.lock_folder)
 
-        def job(lease: Lease) -> tuple[Any, Lease]:
-            needs_probe = book.needs_probe(device)
-            answer = judge.ask(msgpack.packb(needs_probe), most_s, _Renewal(self.leases, lease))
+        def job(lease: Lease, lock: HostLock) -> tuple[Any, Lease]:
+            try:
+                needs_probe = book.needs_probe(device)
+                judge.hand_over(lock)
+                answer = judge.ask(msgpack.packb(needs_probe), most_s, _Renewal(self.leases, lease))
+            finally:
+                judge.end()
             match answer:
                 case [str(fault), _]:
                     book.note(device, fault)
@@ -120,6 +133,11 @@ class ProcessMeasurer:
             slot.wait((), seconds)
 
         return timed_alone(self.leases, device, self.lock_folder, self.wait_s, job, pause=pause)
+
+
+def open_measurer(settings: Settings, leases: Leases | None = None) -> ProcessMeasurer:
+    """Return the measurer that the settings ask for; without leases no other host has its devices."""
+    return ProcessMeasurer(leases or HostLeases(), settings.timing_cores, chosen_folder(settings))
 
 
 @dataclass
@@ -153,13 +171,31 @@ class _JudgeProcess:
     def __enter__(self) -> "_JudgeProcess":
         self._channel, theirs = socket.socketpair()
         with theirs:
-            self._process = _start(theirs.fileno())
+            try:
+                self._process = _start(theirs.fileno())
+            except OSError as error:
+                self._channel.close()
+                raise InfraFault(f"the judge of kernels cannot be started: {error}") from error
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Kill it and wait until it is gone. Idempotent. Raises InfraFault if it does not go; the lock is its then."""
         self._channel.close()
         self._process.kill()
-        self._process.wait()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired as error:
+            raise InfraFault(f"the judge of kernels does not end (process {self._process.pid})") from error
+
+    def hand_over(self, lock: HostLock) -> None:
+        """Have it hold the lock too, so that the device stays locked if it outlives this process."""
+        try:
+            judge_program.send_lock(self._channel, lock.fd)
+        except OSError as error:
+            raise InfraFault("the judge of kernels ended before its turn") from error
 
     def ask(self, message: bytes, most_s: float, renewal: _Renewal | None = None) -> Any:
         """Send a message and return the next answer. Raises InfraFault if there is none within that time."""

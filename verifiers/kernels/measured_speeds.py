@@ -8,7 +8,7 @@ import bisect
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.outcomes import Outcome
@@ -42,13 +42,16 @@ def flag(speedup: float) -> str:
 
 def timed(result: Result) -> Timed | None:
     """Return what a result says of a right kernel's time; None if it is about something else."""
-    if result.verifier != "kernel":
-        return None
-    if result.outcome is Outcome.INCONCLUSIVE:
-        told = next(filter(None, map(_FLAG.fullmatch, result.flags)), None)
+    return timed_kernel(result.outcome, result.terms, result.flags) if result.verifier == "kernel" else None
+
+
+def timed_kernel(outcome: Outcome, terms: Mapping[str, float], flags: Sequence[str]) -> Timed | None:
+    """Return what a verdict on a kernel says of its time; None if it was wrong, or never got there."""
+    if outcome is Outcome.INCONCLUSIVE:
+        told = next(filter(None, map(_FLAG.fullmatch, flags)), None)
         return Timed(UNMEASURED if told is None else bucket(float(told[1])), is_null=True)
-    if result.outcome in (Outcome.PASSED, Outcome.FAILED) and result.terms.get("correct") == 1.0:
-        return Timed(bucket(result.terms["speedup"]), is_null=False)
+    if outcome in (Outcome.PASSED, Outcome.FAILED) and terms.get("correct") == 1.0:
+        return Timed(bucket(terms["speedup"]), is_null=False)
     return None
 
 

@@ -240,5 +240,11 @@ def _told(finding: Measured) -> str:
         speed = times.speed
         assert speed is not None  # a plausible shape has ratios
         told = "significant" if speed.is_significant else "no significant difference"
-        lines.append(f"{axes}: {speed.speedup:.3f} [{speed.low:.3f}, {speed.high:.3f}], {told}")
+        lines.append(f"{axes}: {speed.speedup:.3f} [{speed.low:.3f}, {speed.high:.3f}], {told}{_bound(times)}")
     return "; ".join(lines)
+
+
+def _bound(times: ShapeTimes) -> str:
+    if times.speed is None or times.alone_s is None:
+        return ""
+    return f", contention: no more than {times.alone_s / times.speed.candidate_s:.3f} against the reference alone"

@@ -195,7 +195,7 @@ class Session:
 
     def late(self, where: Where) -> Refusal:
         """Return the refusal of a candidate that left too little time."""
-        told = f"calls took {self.shares.candidate_s:.1f} of the attempt's {self.task.limits.attempt_wall_s:g} s"
+        told = f"starts and calls took {self.shares.candidate_s:.1f} of the attempt's {self.task.limits.attempt_wall_s:g} s"
         return Refusal(Refused(Reason.DEADLINE, told, where))
 
     def _learn_times(self) -> None:

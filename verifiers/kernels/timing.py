@@ -44,8 +44,8 @@ def time_shapes(session: Session) -> tuple[ShapeTimes, ...]:
     timed = [(index, shape) for index, shape in enumerate(session.task.shapes) if shape.weight]
     with session.references() as pair:
         quiet = [pass_gate(session, pair, index, shape) for index, shape in timed]
-    left = len(quiet)
-    return tuple(_ShapeTimer(session, one, left - number).time() for number, one in enumerate(quiet))
+    left, patience = len(quiet), Patience()
+    return tuple(_ShapeTimer(session, one, left - number, patience).time() for number, one in enumerate(quiet))
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ class _Look:
 
 
 class _ShapeTimer:
-    """Times one shape; `left` are those that have not been timed, with this one."""
+    """Times one shape; `left` are those that have not been timed, with this one, and `patience` is for all of them."""
 
-    def __init__(self, session: Session, quiet: Quiet, left: int) -> None:
+    def __init__(self, session: Session, quiet: Quiet, left: int, patience: Patience) -> None:
         self._session = session
         self._quiet = quiet
         self._timing = session.task.timing
         self._part = session.part(left)
         self._orders = orders(session.stream("orders", quiet.index))
         self._choices = session.stream("choices", quiet.index)
-        self._patience = Patience()
+        self._patience = patience
         self._trio: Mapping[Slot, Party] = {}
         self._generation = 0
         self._check_at = 0

@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal  # Any: a literal may be any plain value
@@ -18,7 +19,7 @@ Gold = Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | Non
 _LONGEST = 400  # characters of a line in which a number is looked for
 _FLOAT = re.compile(
     r"\s*([+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
-    r"|inf(?:inity)?|nan))(?=[;,.)]*(?:\s|$))(?!\s+[.,]?[0-9])",
+    r"|inf(?:inity)?|nan))(?=[;,.)]*(?:\s|$))(?!\s+[.,]?[0-9])(?![.,]\s+[0-9]{3}(?![0-9]))",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"-?[0-9]+\.?[0-9]*")
@@ -28,7 +29,8 @@ def last_objective(output: str, marker: str) -> float | None:
     """Return the number on the last line that starts with the marker and goes on with a number, or None.
 
     Read are decimal numbers with or without exponent and thousands separators, `inf`, `nan`, numpy's scalars
-    (`np.float64(3.0)`), and U+2212 as a minus. Not read is a number with more digits after a space: `11 000`.
+    (`np.float64(3.0)`), and U+2212 as a minus. Not read is a number with more digits after a space, `11 000`, or with
+    three after a separator and a space, `11, 000`. One beyond all floats is the last of these: only words are infinite.
     """
     return _first_number(reversed(output.split("\n")), marker)
 
@@ -54,7 +56,11 @@ def _number_after(line: str, marker: str) -> float | None:
     if not line.startswith(marker):
         return None
     found = _FLOAT.match(plain_numbers(line[len(marker) : len(marker) + _LONGEST]))
-    return float(found.group(1).replace(",", "")) if found else None
+    if found is None:
+        return None
+    text = found.group(1).replace(",", "")
+    number = float(text)
+    return number if math.isfinite(number) or text[-1:].isalpha() else math.copysign(sys.float_info.max, number)
 
 
 def agrees(gold: Gold, found: float | None, absolute: float, relative: float) -> bool:

@@ -102,7 +102,8 @@ class SolverTask(RuleTask):
     program does, and None is none."""
     marker: str = Field("OBJ:", min_length=1, max_length=200, pattern=r"^[^\n\r]+$")
     """What that line starts with; the number follows, with or without exponent and thousands separators, or `inf`;
-    numpy's scalars, `np.float64(3.0)`, and U+2212 as a minus are read too, but not by `objective_line: sirl`."""
+    numpy's scalars, `np.float64(3.0)`, and U+2212 as a minus are read too, but not by `objective_line: sirl`. What can
+    be read in two ways is no number (`11 000`, `11, 000`), and one as large as `1e9999` is a number, not infinite."""
     objective_line: Literal["last", "first", "sirl"] = "last"
     """Which of several such lines counts; `sirl`: the first that holds the marker anywhere, exponents unread."""
     returned_by: str = Field("solve", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)

@@ -12,6 +12,7 @@ from assay.schema import Wire
 from assay.verifiers.program.returned import MOST_TERMS, NAME, WHOLE
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.rule import Factor, Profile, RuleTask
+from assay.verifiers.scoring import SLACK
 
 _Name = Annotated[str, Field(pattern=NAME)]
 
@@ -78,8 +79,9 @@ class ProgramTask(SourcedTask):
     that it evaluates could report its own verdict; for completions that are programs there is `python`.
     It returns a number or a bool, which is the term `reward`, or a dict of terms, or a pair of either and a message.
     Without `terms` every term has the range 0 to 1 and the weight 1; where a dict has `reward` beside others, it alone
-    counts and the others are only reported. Full marks are the highest values. A value outside its range, NaN, None
-    or another type, and an exception, are failures of the source: see `on_error`; so is one that exhausts its limits.
+    counts and the others are only reported. A `pass_threshold` is then at most 1, or what the `weights` sum up to. Full
+    marks are the highest values. A value outside its range, NaN, None or another type, and an exception, are failures
+    of the source: see `on_error`; so is one that exhausts its limits.
     Source: the verification functions of RLVR tasks, as in Tulu 3, arXiv 2411.15124 section 6.
     """
 
@@ -122,6 +124,10 @@ class ProgramTask(SourcedTask):
                 json.dumps(getattr(self, name), allow_nan=False)
             except (ValueError, RecursionError) as error:
                 raise misplaced((name,), f"it goes to the source as JSON: {error}") from None
+        most = sum(max(0.0, self.weights.get(name, one.weight)) for name, one in self.ranges.items())
+        if self.pass_threshold is not None and not self.terms and self.pass_threshold > most + SLACK:
+            what = f"{self.pass_threshold:g} is above {most:g}, the most that is sure without `terms`"
+            raise misplaced(("pass_threshold",), what, "give the terms that the source returns, with their ranges")
         return self
 
     @property

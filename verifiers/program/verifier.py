@@ -7,7 +7,7 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Verdict
 from assay.verifiers.program import verify_program
 from assay.verifiers.program.asking import Reply, ask
-from assay.verifiers.program.returned import LARGEST, WHOLE, Returned, Unusable, read_returned
+from assay.verifiers.program.returned import LARGEST, MOST_TERMS, WHOLE, Returned, Unusable, read_returned
 from assay.verifiers.program.task import ProgramTask, Range
 from assay.verifiers.rules.rule import UNDECIDED, Scored, Term, conclude, lowest_terms, range_of
 from assay.verifiers.scoring import SLACK
@@ -29,9 +29,10 @@ class ProgramVerifier:
         """Return the terms that the task declares, or `reward`."""
         return _terms(task.ranges)
 
-    def reward_range(self, task: ProgramTask) -> tuple[float, float] | None:
-        """Return that of the terms which the task declares; else the source alone knows what it returns."""
-        return range_of(self.terms(task), task.weights) if task.terms else None
+    def reward_range(self, task: ProgramTask) -> tuple[float, float]:
+        """Return that of the terms which the task declares; else any others may come beside those that it weighs."""
+        low, high = range_of(self.terms(task), task.weights)
+        return low, high if task.terms else high + MOST_TERMS - len(task.ranges)
 
     def judge(self, task: ProgramTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""

@@ -314,6 +314,16 @@ ATTACKS = (
     Attack("a higher priority", "os.setpriority(0, 0, -15)\nreturn os.getpriority(0, 0) == -15", needs_root=True),
     Attack("a lower priority", "os.nice(7)\nreturn os.getpriority(0, 0) == 7"),
     Attack(
+        "another core",
+        """
+        before = os.sched_getaffinity(0)
+        if len(before) < 2:
+            raise Absent("one core")
+        os.sched_setaffinity(0, {min(before)})
+        return os.sched_getaffinity(0) != before
+        """,
+    ),
+    Attack(
         "real-time scheduling",
         """
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))

@@ -161,7 +161,15 @@ ATTACKS = (
             return pid
         """,
     ),
-    Attack("cores of others", _each("os.sched_setaffinity(pid, {max(os.sched_getaffinity(0))})\nreturn pid")),
+    Attack(
+        "cores of others",
+        _each(
+            "before = os.sched_getaffinity(pid)\n"
+            "if len(before) < 2: raise Absent('one core')\n"
+            "os.sched_setaffinity(pid, {max(before)})\n"
+            "if os.sched_getaffinity(pid) != before: return pid"
+        ),
+    ),
     Attack(
         "priority of others",
         _each("os.setpriority(os.PRIO_PROCESS, pid, 15)\nif os.getpriority(os.PRIO_PROCESS, pid) == 15: return pid"),

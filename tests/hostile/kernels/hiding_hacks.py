@@ -180,31 +180,13 @@ GEMM {
 HOG = (
     HEAD
     + """#include <pthread.h>
-#include <sched.h>
 static volatile int is_over; static pthread_t thread;
 static void* burn(void* x) { while (!is_over) {} return x; }
 __attribute__((constructor)) static void first(void) {
-    cpu_set_t one; CPU_ZERO(&one); CPU_SET(sched_getcpu(), &one); sched_setaffinity(0, sizeof one, &one);
-    for (int i = 0; i < 4; i++) if (pthread_create(&thread, 0, burn, 0) == 0) pthread_detach(thread);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN), count = 4 * cores < 50 ? 4 * cores : 50;
+    for (long i = 0; i < count; i++) if (pthread_create(&thread, 0, burn, 0) == 0) pthread_detach(thread);
 }
 GEMM { is_over = 1; work(a, b, c, m, n, k); }
 """
 )
 """20: threads burn in the reference's turns, until the kernel's own."""
-
-LEAVER = (
-    HEAD
-    + """#include <pthread.h>
-#include <sched.h>
-static pthread_t thread; static cpu_set_t others;
-static void* burn(void* x) { for (;;) {} return x; }
-__attribute__((constructor)) static void first(void) {
-    cpu_set_t one; CPU_ZERO(&one); CPU_SET(sched_getcpu(), &one);
-    sched_getaffinity(0, sizeof others, &others); CPU_CLR(sched_getcpu(), &others);
-    sched_setaffinity(0, sizeof one, &one);
-    for (int i = 0; i < 4; i++) if (pthread_create(&thread, 0, burn, 0) == 0) pthread_detach(thread);
-}
-GEMM { sched_setaffinity(0, sizeof others, &others); work(a, b, c, m, n, k); }
-"""
-)
-"""20b: the core is made busy for the reference, and left for the kernel's own turn."""

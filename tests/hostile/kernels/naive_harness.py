@@ -44,7 +44,7 @@ class Habit(StrEnum):
     PREPARES = "prepares"
     """The candidate is given its second input transposed, outside the clock."""
     SHARES = "shares"
-    """Other jobs run on the same processor, and none asks whether it is quiet. They end before the candidate's turn."""
+    """Other jobs run on the same cores, and none asks whether they are quiet. They end before the candidate's turn."""
 
 
 _PROGRAM = """
@@ -124,8 +124,7 @@ candidate = load("candidate", {candidate!r})
 
 others = []
 if HABIT == "shares":
-    os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
-    for _ in range(3):
+    for _ in range(min(50, 4 * os.cpu_count())):
         others.append(os.fork())
         while others[-1] == 0:
             pass

@@ -1,9 +1,7 @@
 """Cheating C kernels that compute what they should: a naive harness pays them for speed, this one for none."""
 
-import os
-
 import pytest
-from hiding_hacks import CONTENT_CACHE, FILE_CACHE, HIDING, HOG, LEAVER, POINTER_CACHE, WARM_UP_AWAKE
+from hiding_hacks import CONTENT_CACHE, FILE_CACHE, HIDING, HOG, POINTER_CACHE, WARM_UP_AWAKE
 from naive_harness import Habit
 from native_kernels import Workshop, gains_nothing, gemm_task
 from tampering_hacks import PATCHED_CLOCK, STOPPED_CLOCK
@@ -50,12 +48,6 @@ def test_a6_results_kept_on_disk_win_nothing(workshop: Workshop) -> None:
 def test_20_burning_in_the_references_turn_wins_nothing(workshop: Workshop, bare: Slot) -> None:
     """A runner has one thread, and is frozen while others run."""
     assert_no_gain(workshop, HOG, 1.5, slot=bare)
-
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is but one core")
-def test_20b_leaving_a_busy_core_wins_nothing(workshop: Workshop, bare: Slot) -> None:
-    """A runner stays where it was put, beside the reference."""
-    assert_no_gain(workshop, LEAVER, 1.5, slot=bare)
 
 
 def test_23_clocks_of_its_own_process_are_not_asked(workshop: Workshop) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from machine_hacks import BOMB, ENDLESS, GLUTTON
+from machine_hacks import BOMB, ENDLESS, GLUTTON, LEAVER
 from naive_harness import Habit
 from native_kernels import HONEST, MINIMUM, SECRET, Workshop, gains_nothing, gemm_task
 from noted_leases import NotedLeases
@@ -60,6 +60,17 @@ def test_24_nothing_is_there_to_be_found(workshop: Workshop, tmp_path: Path) -> 
     assert int(fooled.speedup or 0) & 0b1001 == 0b1001, "what is expected on disk, and the seed in the environment"
     assert (verdict.outcome, verdict.reward) == (Outcome.RUNTIME_ERROR, MINIMUM)
     assert "status 64" in verdict.message, "bits above 64 name what it found"
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is but one core")
+def test_20_a_kernel_stays_on_the_core_that_the_reference_has(workshop: Workshop, bare: Slot) -> None:
+    """A naive harness lets it choose among all of them; here it is left the one that it was put on."""
+    fooled = workshop.judge_naively(Habit.KNOWS_FIRST, LEAVER, slot=bare)
+    verdict = workshop.judge(LEAVER)
+
+    assert (fooled.speedup or 0) >= 2
+    assert (verdict.outcome, verdict.reward) == (Outcome.RUNTIME_ERROR, MINIMUM)
+    assert "status 65" in verdict.message, "bits above 64 say how many cores"
 
 
 def test_25_a_kernel_that_does_not_end_is_ended(workshop: Workshop) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from assay.sandboxes.devices.interface import Artifact, Clock, DeviceFacts, Form
+from assay.outcomes import Outcome
+from assay.sandboxes.devices.interface import Artifact, DeviceFacts, Form
 from assay.sandboxes.devices.scripted import Invocation, Script, ScriptedDevice, Work
 from assay.verifiers.kernels.findings import Finding, Measured, Reason, Refused, ShapeTimes
 from assay.verifiers.kernels.measure import measure
@@ -109,11 +110,32 @@ def speed(finding: Finding) -> Speed:
     return found
 
 
+REFUSALS: Mapping[Reason, Outcome] = {
+    Reason.UNWRITTEN: Outcome.FAILED,
+    Reason.NONFINITE: Outcome.FAILED,
+    Reason.WRONG: Outcome.FAILED,
+    Reason.NONDETERMINISTIC: Outcome.FAILED,
+    Reason.CANARY: Outcome.VIOLATION,
+    Reason.INPUT_MODIFIED: Outcome.VIOLATION,
+    Reason.LATE_WORK: Outcome.VIOLATION,
+    Reason.TWO_CLOCKS: Outcome.VIOLATION,
+    Reason.IMPLAUSIBLE_TIMING: Outcome.VIOLATION,
+    Reason.PROTOCOL: Outcome.VIOLATION,
+    Reason.DIED: Outcome.RUNTIME_ERROR,
+    Reason.DEVICE: Outcome.RUNTIME_ERROR,
+    Reason.DEADLINE: Outcome.TIMEOUT,
+    Reason.MEMORY: Outcome.MEMORY_EXCEEDED,
+}
+"""What becomes of an attempt that is refused, by the reason: written down once more, by hand."""
+MINIMUM = -1.0
+
+
 def refused(finding: Finding, reason: Reason, *, task: KernelTask | None = None) -> str:
-    """The message of a refusal for that reason, which earns the minimum."""
+    """The message of a refusal for that reason, which has its outcome and earns the minimum, whatever that is."""
     assert isinstance(finding, Refused), finding
-    paid = earned(finding, task)
-    assert (finding.reason, paid.scored.terms["speed"], paid.scored.terms["correct"]) == (reason, 0.0, 0.0)
+    paid = pay(replace((task or gemm_task()).reward_rule, minimum=MINIMUM), finding, 0)
+    assert (finding.reason, paid.outcome) == (reason, REFUSALS[reason])
+    assert (paid.scored.terms["speed"], paid.scored.terms["correct"]) == (MINIMUM, 0.0)
     return str(finding)
 
 
@@ -125,6 +147,3 @@ def earned(finding: Finding, task: KernelTask | None = None, length: int = 0) ->
 def counted(make: Callable[[Mapping[str, Any]], Work]) -> Callable[[], Work]:
     """Give each runner's kernel a state of its own."""
     return lambda: make({})
-
-
-CPU_ONLY = (Clock.CPU,)

@@ -263,6 +263,19 @@ def test_a_device_that_others_compute_on_is_not_timed(make: Make) -> None:
     assert telemetry.is_closed
 
 
+def test_a_device_that_does_not_tell_who_is_on_it_is_labelled(make: Make) -> None:
+    """It may be ours alone, or not: results say that nobody knows. One that stops telling has told nothing."""
+    silent, told = ScriptedTelemetry(others=None), ScriptedTelemetry()
+    silent_device, told_device = make(silent), fake_device(told)
+
+    assert "neighbours_unknown" in silent_device.settle().labels
+    assert "neighbours_unknown" not in told_device.settle().labels
+    told.others = None
+    with pytest.raises(Inconclusive, match="no longer tells"):
+        told_device.close()
+    silent_device.close()
+
+
 def test_41_clocks_that_cannot_be_locked_are_told_or_refused(make: Make) -> None:
     """Denied: the run is labelled `unlocked`, and refused where the lock is required."""
     on = make(ScriptedTelemetry(), ClockRule(1410))

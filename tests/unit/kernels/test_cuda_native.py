@@ -1,6 +1,7 @@
 """Native kernels on CUDA over the fake of cupy, whose "device code" is C that runs on the shared memory."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from fake_cubins import fake_device
 from scripted_kernels import SECRET, refused
+from starved import Starved
 from test_cuda_sessions import axpy_task
 
 from assay.errors import InfraFault
@@ -153,6 +155,26 @@ def test_a_native_kernel_reaches_nothing_but_the_device(device: CudaDevice, buil
 
     assert [bool(runner.segment[4096 + index]) for index in range(len(tries))] == [False] * len(tries)
     assert runner.segment[4096 + 60] == 1
+
+
+def test_a_starved_machine_accuses_nobody_of_not_stopping(device: CudaDevice, build: Build) -> None:
+    """A process that is not stopped at once is given time."""
+    runner = opened(device, build(f"{CALL} memcpy(x[1], x[0], COUNT); }}"))
+    assert runner.freezer is not None
+    runner.freezer = Starved(runner.freezer, 2)
+
+    assert isinstance(call(runner), Reply)
+
+
+def test_a_native_kernel_that_ends_as_it_is_stopped_says_how(device: CudaDevice, build: Build) -> None:
+    """Its answer was no end of it."""
+    runner = opened(device, build(f"{CALL} (void)x; }}"))
+    assert runner.freezer is not None
+    runner.freezer = Starved(runner.freezer, 1, lambda: os.kill(runner.pid, signal.SIGKILL))
+
+    failed = call(runner)
+
+    assert failed == Failure(FailureKind.DIED, "signal 9")
 
 
 def test_faults_that_a_native_kernel_tells_are_its_own(device: CudaDevice, build: Build) -> None:

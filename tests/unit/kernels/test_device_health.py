@@ -1,9 +1,6 @@
-"""Devices of a host: one job at a time under its lock and lease, cores set aside, probes and quarantine."""
+"""Devices of a host: their names, cores set aside, probes and quarantine."""
 
 import os
-import threading
-import time
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +8,11 @@ import pytest
 from scripted_kernels import script
 
 from assay.cli.device_findings import health_findings
-from assay.errors import Inconclusive, InfraFault, InvalidRequest
+from assay.errors import InfraFault, InvalidRequest
 from assay.sandboxes.devices.cores import keep_off
 from assay.sandboxes.devices.health import MOST_FAILURES, QUARANTINE_S, HealthBook
+from assay.sandboxes.devices.host_lock import file_of
 from assay.sandboxes.devices.interface import Artifact, FailureKind, Form
-from assay.sandboxes.devices.lease import HostLeases, Lease, host_lock, timed_alone
 from assay.sandboxes.devices.scripted import Invocation, Script, ScriptedDevice
 from assay.settings import load_settings
 from assay.verifiers.kernels.devices import device_name
@@ -96,6 +93,7 @@ def test_doctor_tells_of_devices_that_failed(tmp_path: Path) -> None:
     twice = health_findings(book)
 
     assert [(found.ok, DEVICE in found.detail) for found in (*once, *twice)] == [(None, True), (False, True)]
+    assert f"remove {file_of(tmp_path, DEVICE, 'health')} " in twice[0].fix, "the locks beside it may be held"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"device": 1}', '{"failures": "many"}'])
@@ -107,77 +105,6 @@ def test_a_book_that_cannot_be_read_tells_nothing(tmp_path: Path, text: str) -> 
         path.write_text(text)
 
     assert not book.needs_probe(DEVICE)
-
-
-def test_32_jobs_of_one_host_never_overlap(tmp_path: Path) -> None:
-    """Without any other host the lock alone keeps them apart; tokens grow."""
-    log: list[tuple[float, float, int]] = []
-    leases = HostLeases()
-
-    def job(lease: Lease) -> None:
-        started_s = time.monotonic()
-        threading.Event().wait(0.01)
-        log.append((started_s, time.monotonic(), lease.token))
-
-    workers = [
-        threading.Thread(target=lambda: timed_alone(leases, DEVICE, tmp_path / "new", 30, job)) for _ in range(6)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-
-    assert all(before[1] <= after[0] for before, after in pairwise(sorted(log)))
-    assert [token for _, _, token in sorted(log)] == list(range(1, 7))
-
-
-class _Passing:
-    """Leases that are somebody else's by the time that a job ends."""
-
-    def take(self, device: str) -> Lease:
-        """One."""
-        return Lease(device, 7)
-
-    def renew(self, lease: Lease) -> bool:
-        """No longer."""
-        del lease
-        return False
-
-    def end(self, lease: Lease) -> bool:
-        """No longer."""
-        del lease
-        return False
-
-
-def test_32_a_result_under_a_lease_that_ended_does_not_count(tmp_path: Path) -> None:
-    """Whatever was measured: the device may have been somebody else's meanwhile."""
-    with pytest.raises(Inconclusive, match=r"lease 7 .* discarded"):
-        timed_alone(_Passing(), DEVICE, tmp_path, 1, lambda _: "measured")
-
-
-def test_a_device_that_stays_busy_leaves_the_attempt_undecided(tmp_path: Path) -> None:
-    """At the deadline; who waits may be told to stop before."""
-    paused: list[float] = []
-
-    def cancelled(seconds: float) -> None:
-        paused.append(seconds)
-        raise InfraFault("cancelled")
-
-    with host_lock(tmp_path, DEVICE, time.monotonic() + 1):
-        with pytest.raises(Inconclusive, match="in use"):
-            timed_alone(HostLeases(), DEVICE, tmp_path, 0, lambda _: None)
-        with pytest.raises(InfraFault, match="cancelled"):
-            timed_alone(HostLeases(), DEVICE, tmp_path, 60, lambda _: None, pause=cancelled)
-
-    assert len(paused) == 1
-
-
-def test_a_folder_that_is_none_is_our_fault(tmp_path: Path) -> None:
-    """Locks cannot be kept in a file."""
-    (tmp_path / "file").touch()
-
-    with pytest.raises(InfraFault, match="cannot lock"), host_lock(tmp_path / "file", DEVICE, 0):
-        pass
 
 
 def test_all_workers_of_a_machine_name_its_processor_alike() -> None:

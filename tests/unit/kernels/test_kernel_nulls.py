@@ -11,6 +11,7 @@ from assay.errors import Inconclusive
 from assay.sandboxes.devices.interface import Clock
 from assay.sandboxes.devices.scripted import Script, ScriptedDevice
 from assay.verifiers.kernels.findings import Finding, Measured, Reason, Refused
+from assay.verifiers.kernels.quiet import PATIENCE_S
 from assay.verifiers.kernels.rewards import Formula
 from assay.verifiers.kernels.schedule import BLOCK
 from assay.verifiers.kernels.task import KernelTask
@@ -184,6 +185,7 @@ def test_contention_is_paid_against_the_reference_alone(seconds: float) -> None:
     assert speed(finding).speedup == pytest.approx(1.8e-3 / seconds)
     assert earned(finding).scored.terms["speed"] == earned(run(honest, on=device(honest))).scored.terms["speed"]
     assert finding.flags == ("contention",)
+    assert f"no more than {1e-3 / seconds:.3f} against the reference alone" in earned(finding).scored.message
 
 
 def test_waiting_for_a_device_leaves_blocks_whole() -> None:
@@ -226,3 +228,18 @@ def test_nothing_is_told_by_a_look_at_a_noisy_device(seconds: float) -> None:
 
     assert found_speed.is_quiet
     assert found_speed.speedup == pytest.approx(1e-3 / seconds, rel=0.01)
+
+
+def test_a_hot_candidate_is_waited_for_once_whatever_the_shapes() -> None:
+    """Ten seconds in all: waiting for every shape anew could outlast the worker's patience, which would be a null."""
+    hot, cool = device(script()), device(script())
+    hot.throttled = lambda _: any(runner.name == b"candidate" for runner in hot.running)
+    task = gemm_task(**TWO_SIZES)
+
+    finding = run(script(), task, hot)
+    run(script(), task, cool)
+
+    assert isinstance(finding, Measured)
+    assert all(shape.throttled for shape in finding.shapes)
+    afterwards_s = 2 * 30 * 2e-3
+    assert hot.clock_s - cool.clock_s == pytest.approx(PATIENCE_S + afterwards_s, abs=0.1)

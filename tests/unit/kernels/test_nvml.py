@@ -80,9 +80,11 @@ def test_a_reading_tells_clocks_reasons_heat_and_memory(ask: Ask) -> None:
 
 
 def test_processes_are_told_by_their_ids(ask: Ask) -> None:
-    """None, or as many as there are."""
+    """None, or as many as there are; more than fit are not nobody, and a driver that does not tell says nothing."""
     assert ask("nvml.processes()") == "()"
     assert ask("nvml.processes()", FAKE_NVML_PROCESSES="2") == "(4000, 4001)"
+    assert ask("len(nvml.processes())", FAKE_NVML_PROCESSES="300") == "256"
+    assert ask("nvml.processes()", FAKE_NVML_SILENT="1") == "None"
 
 
 def test_an_instance_knows_the_device_that_it_is_of(ask: Ask) -> None:
@@ -118,6 +120,28 @@ def test_a_device_that_is_lost_or_not_there_is_our_fault(
     assert ask("nvml.read()", device, **environment) == f"InfraFault: {words}"
 
 
+LATE = """
+import ctypes, os
+from assay.verifiers.kernels.devices import device_arch
+os.environ["FAKE_NVML_INIT"] = "9"
+print(device_arch())
+del os.environ["FAKE_NVML_INIT"]
+os.environ["ASSAY_CUDA_DEVICE"] = "7"
+print(device_arch())
+del os.environ["ASSAY_CUDA_DEVICE"]
+print(device_arch(), ctypes.CDLL("libnvidia-ml.so.1").fake_nvml_users())
+"""
+
+
+def test_a_driver_that_failed_is_asked_again(library: Path) -> None:
+    """What a device is compiled for is remembered only once it is known; nothing of a failure stays open."""
+    variables = {**os.environ, "LD_LIBRARY_PATH": str(library)}
+
+    done = subprocess.run([sys.executable, "-c", LATE], env=variables, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "None\nNone\nsm_90 0\n"
+
+
 DOCTOR = """
 from assay.cli.device_findings import cuda_finding
 from assay.settings import Settings
@@ -133,6 +157,7 @@ print(found.ok, found.detail)
         ({}, None, "without cupy"),
         ({"PYTHONPATH": str(FAKE), "FAKE_NVML_DRIVER": "570.1"}, None, "too old for CUDA 13"),
         ({"PYTHONPATH": str(FAKE), "FAKE_NVML_PROCESSES": "3"}, None, "3 other processes compute on it"),
+        ({"PYTHONPATH": str(FAKE), "FAKE_NVML_SILENT": "1"}, None, "does not tell who computes on it"),
         ({"FAKE_NVML_INIT": "9"}, None, "no CUDA device: nvmlInit_v2"),
     ],
 )

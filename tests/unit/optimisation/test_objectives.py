@@ -1,6 +1,7 @@
 """Reading objectives and solutions off output, and comparing them."""
 
 import math
+import sys
 import time
 
 import pytest
@@ -42,6 +43,14 @@ _NEAR_MISS = f"OBJ: {'1' * 390}x\n"
         ("OBJ: 11 000", None),
         ("OBJ: 11\u202f000,5", None),
         ("OBJ: 11 .5", None),
+        ("OBJ: 11, 000", None),
+        ("OBJ: 11. 000", None),
+        ("OBJ: 1,100,\u202f000.5", None),
+        ("OBJ: 11, 12 of them full", 11.0),
+        ("OBJ: 11, 1200 iterations", 11.0),
+        ("OBJ: 1e9999", sys.float_info.max),
+        ("OBJ: -1e9999", -sys.float_info.max),
+        ("OBJ: " + "9" * 390, sys.float_info.max),
         ("OBJ: 11 000\nOBJ: 12 apples", 12.0),
         ("OBJ: 1/3", None),
         ("OBJ: 11%", None),
@@ -169,3 +178,14 @@ def test_a_megabyte_is_read_in_time(body: str) -> None:
 def test_solutions_may_hold_scalars_of_numpy(written: str) -> None:
     """What `print` makes of a dictionary or a list of a solver's values."""
     assert objective.read_solution(f"SOLUTION: {written}", "SOLUTION:") == (3.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("written", "right"), [("inf", True), ("-Infinity", True), ("1e9999", False), ("-1e999", False)]
+)
+def test_an_unbounded_objective_is_told_by_a_word(written: str, right: bool) -> None:
+    """A number that is beyond all floats is a number, and wrong."""
+    found = objective.last_objective(f"OBJ: {written}", "OBJ:")
+
+    assert objective.agrees("unbounded", found, 0.01, 1e-6) is right
+    assert not objective.agrees(None, found, 0.01, 1e-6)

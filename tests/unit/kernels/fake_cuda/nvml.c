@@ -8,8 +8,11 @@ static int is_set(const char *name) { return getenv(name) != NULL; }
 static int number(const char *name, int usual) { return is_set(name) ? atoi(getenv(name)) : usual; }
 static int tell(char *text, unsigned size, const char *told) { strncpy(text, told, size); return 0; }
 
-int nvmlInit_v2(void) { return number("FAKE_NVML_INIT", 0); }
-int nvmlShutdown(void) { return 0; }
+static int users;
+
+int nvmlInit_v2(void) { int status = number("FAKE_NVML_INIT", 0); users += status == 0; return status; }
+int nvmlShutdown(void) { users--; return 0; }
+int fake_nvml_users(void) { return users; }
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = 1; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **found) { *found = &device; return index == 0 ? 0 : 6; }
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **found) {
@@ -46,9 +49,10 @@ struct process { unsigned pid; unsigned long long used; unsigned instance, compu
 int nvmlDeviceGetComputeRunningProcesses_v3(void *at, unsigned *count, struct process *found) {
     (void)at;
     unsigned there = number("FAKE_NVML_PROCESSES", 0), room = *count;
+    if (is_set("FAKE_NVML_SILENT")) return 3;
     for (unsigned i = 0; i < there && i < room; i++) found[i] = (struct process){4000 + i, 1, 2, 3};
     *count = there;
-    return 0;
+    return there > room ? 7 : 0;
 }
 int nvmlDeviceSetGpuLockedClocks(void *at, unsigned least, unsigned most) {
     (void)at;
