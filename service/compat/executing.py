@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from assay.canonical import dump_line
 from assay.outcomes import LIMIT_HITS, Outcome
-from assay.service.compat.judging import FAULTS, ask
+from assay.service.compat.judging import FAULTS, judge_all
 from assay.service.parts import Parts
 
 LEAST_MEMORY_MB = 16
@@ -81,7 +81,8 @@ async def execute(parts: Parts, request: Request | None, program: Program, *, ho
         "arguments": list(program.arguments),
         "files": dict(program.files),
     }
-    return _read(await ask(parts, request, _task(program), dump_line(completion), hold_s=hold_s))
+    (result,) = await judge_all(parts, request, [_task(program)], [dump_line(completion)], hold_s=hold_s)
+    return _read(result)
 
 
 def _task(program: Program) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Judging one completion for a caller of a drop-in endpoint: through the queue, held while there is room or time."""
+"""Judging completions for a caller of a drop-in endpoint: through the queue, held while there is room or time."""
 
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any  # Any: tasks and result lines are JSON
 
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from assay.service.parts import Parts
 
 FAULTS = frozenset({Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE, Outcome.CANCELLED, Outcome.TASK_ERROR})
 """Outcomes that say nothing about a completion."""
+Result = dict[str, Any]
 _OPTIONS = BatchOptions(cache=False, keep_output=True)
 _AGAIN_S = 0.25
 """After which a full queue is tried again."""
@@ -30,25 +31,34 @@ class TooSlow(RequestError):
 
 async def judge(
     parts: Parts, request: Request | None, task: Mapping[str, Any], completion: str, *, hold_s: float
-) -> dict[str, Any]:
+) -> Result:
     """Return the result of a completion; its caller is held for at most `hold_s` seconds.
 
     Raises TooSlow, also where the verdict is a fault of ours: these callers would take it for a verdict. Raises
     refusals of a task that is wrong.
     """
-    result = await ask(parts, request, task, completion, hold_s=hold_s)
+    (result,) = await judge_all(parts, request, [task], [completion], hold_s=hold_s)
     if Outcome(result["outcome"]) in FAULTS:
         raise TooSlow(f"no verdict: {result['message']}", fix="try again")
     return result
 
 
-async def ask(
-    parts: Parts, request: Request | None, task: Mapping[str, Any], completion: str, *, hold_s: float
-) -> dict[str, Any]:
-    """Return the result of a completion, whatever it is. Raises TooSlow, and refusals of what is wrong."""
+async def judge_all(
+    parts: Parts,
+    request: Request | None,
+    tasks: Sequence[Mapping[str, Any] | str],
+    completions: Sequence[str],
+    *,
+    hold_s: float,
+) -> list[Result]:
+    """Return the results of completions, whatever they are, in order; a task that is text is the id of a stored one.
+
+    Raises TooSlow, and refusals of what is wrong.
+    """
     draft = Draft(parts.registry, parts.settings)
-    draft.add_task(task, "", len(str(task)))
-    draft.add_attempt({"task_id": task["id"], "completion": completion}, "")
+    for number, (task, completion) in enumerate(zip(tasks, completions, strict=True)):
+        task_id = task if isinstance(task, str) else draft.add_task(task, f"tasks[{number}]", len(str(task)))
+        draft.add_attempt({"task_id": task_id, "completion": completion}, f"attempts[{number}]")
     batch = draft.finish(_OPTIONS, parts.batches.tasks)
     ends = time.monotonic() + hold_s
     try:
@@ -58,7 +68,7 @@ async def ask(
         raise TooSlow(f"no answer within {hold_s:g} s", fix="try again, with fewer calls at once") from error
 
 
-async def _patiently(parts: Parts, request: Request | None, batch: NewBatch, ends: float) -> dict[str, Any]:
+async def _patiently(parts: Parts, request: Request | None, batch: NewBatch, ends: float) -> list[Result]:
     """Try until there is room: these callers take a refusal for an answer."""
     gone = _gone(request)
     while True:
@@ -71,8 +81,7 @@ async def _patiently(parts: Parts, request: Request | None, batch: NewBatch, end
             continue
         if not lines:
             raise TooSlow("the caller has gone")
-        result: dict[str, Any] = json.loads(lines[0])
-        return result
+        return [json.loads(line) for line in lines]
 
 
 def _gone(request: Request | None) -> Callable[[], Awaitable[None]]:

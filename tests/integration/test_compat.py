@@ -227,7 +227,9 @@ def test_judge0_keeps_submissions_by_token(call: httpx.Client) -> None:
     tokens = f"{wrong['token']},{broken['token']}"
     deadline = time.monotonic() + 60
     while True:
-        found = call.get("/submissions/batch", params={"tokens": tokens, "fields": "status,stdout,compile_output"}).json()
+        found = call.get(
+            "/submissions/batch", params={"tokens": tokens, "fields": "status,stdout,compile_output"}
+        ).json()
         if all(one["status"]["id"] > 2 for one in found["submissions"]):
             break
         assert time.monotonic() < deadline
@@ -257,3 +259,61 @@ def test_open_instruct_compares_output(call: httpx.Client) -> None:
     tests = [{"input": "1\n", "output": "1\n"}, {"input": "2\n", "output": "3\n"}]
     answer = call.post("/test_program_stdio", json={"program": "print(input())", "tests": tests})
     assert answer.json()["results"] == [1, 0]
+
+
+def test_open_r1_reads_the_last_value_of_a_script(call: httpx.Client) -> None:
+    """In both flavours of its router: reward = float(text)."""
+    scripts = ["x = 3\nx / 4", "print('no value')", "1 / 0", "echo 1"]
+    body = {
+        "scripts": scripts,
+        "languages": ["python", "python", "python", "klingon"],
+        "timeout": 5,
+        "request_timeout": 9,
+    }
+    value, silent, broken, unknown = call.post("/execute_batch", json=body).json()
+    assert (float(value["text"]), value["exception_str"]) == (0.75, None)
+    assert value["execution"]["results"] == [{"text": "0.75", "is_main_result": True}]
+    assert (silent["text"], silent["execution"]["logs"]["stdout"]) == (None, ["no value\n"])
+    assert (broken["text"], broken["execution"]) == (None, None)
+    assert "ZeroDivisionError" in broken["exception_str"]
+    assert "klingon" in unknown["exception_str"]
+
+
+def test_openrlhf_gets_a_reward_for_each_text(call: httpx.Client) -> None:
+    task = {"id": "inc", "tests": ["f(1) == 2", "f(2) == 3"]}
+    texts = ["Write f.\ndef f(x): return x + 1", "Write f.\ndef f(x): return 2"]
+    body = {"query": texts, "prompts": ["Write f.\n"] * 2, "labels": [task, task]}
+    answer = call.post("/openrlhf/get_reward", json=body).json()
+    assert answer == {"rewards": [1.0, 0.5], "scores": [1.0, 0.5], "extra_logs": {"missing": [0.0, 0.0]}}
+
+
+def test_a_missing_reward_is_no_number_unless_the_caller_names_one(call: httpx.Client) -> None:
+    """A task without tests is nobody's 0."""
+    body = {"prompt": "p", "response": "x = 1", "label": {"id": "none", "tests": []}}
+    assert call.post("/remote_rm", json=body).status_code == 503
+    told = call.post("/remote_rm", params={"missing": -1}, json=body).json()
+    assert (told["reward"], told["outcome"]) == (-1.0, "task_error")
+
+
+def test_slime_names_a_stored_task(call: httpx.Client) -> None:
+    call.put("/v1/tasks/stored-7", json={"verifier": "run", "stdout": "7\n"}).raise_for_status()
+    answer = call.post("/remote_rm", json={"prompt": "p", "response": "print(7)", "label": "stored-7"}).json()
+    assert (answer["reward"], answer["outcome"]) == (1.0, "passed")
+
+
+def test_nemo_gym_gets_its_request_back_with_a_reward(call: httpx.Client) -> None:
+    response = {
+        "id": "r", "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "print(input()[::-1])"}]},
+        ],
+    }  # fmt: skip
+    sent = {
+        "responses_create_params": {"input": "reverse"},
+        "response": response,
+        "verifier_metadata": {"unit_tests": {"inputs": ["ab", "abc"], "outputs": ["ba", "x"]}},
+    }
+    answer = call.post("/verify", json=sent).json()
+    assert {name: answer[name] for name in sent} == sent
+    assert answer["reward"] == 0.5
+    assert call.get("/reverify_mode").json() == {"reverify_mode": "stateless"}
