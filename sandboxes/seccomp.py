@@ -166,10 +166,9 @@ def build_host_filter(machine: Machine) -> bytes:
     code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _NAMESPACE_BITS, 0, 1), _op(_RETURN, _KILL)])
     code += _inspect(machine.ioctl, _OFFSET_ARG1, _answer([_TIOCSTI, _TIOCLINUX], _EPERM))
     code += _inspect(machine.madvise, _OFFSET_ARG2, _answer([_MADV_REMOVE, _MADV_COLLAPSE], _EPERM))
-    code += _inspect(machine.prctl, _OFFSET_ARG0, _answer([_PR_SET_SPECULATION_CTRL, _PR_SCHED_CORE], _EPERM))
     for number in sorted(machine.self_only.values()):
         code += _inspect(number, _OFFSET_ARG0, _only((0,), _EPERM))
-    code += _answer(sorted(machine.pretend.values()), _PRETEND)
+    code += _stay(machine)
     return b"".join([*code, _op(_RETURN, _ALLOW)])
 
 
@@ -193,12 +192,13 @@ def build_child_filter(machine: Machine, *, internet: bool) -> bytes:
 
 
 def build_lone_filter(machine: Machine) -> bytes:
-    """Assemble what holds for a process that starts threads alone and looks into no other process."""
+    """Assemble what holds for a process that starts threads alone, looks into no other one, and is scheduled as all."""
     looking = [machine.kill[name] for name in ("ptrace", "process_vm_readv", "process_vm_writev")]
     code = _prologue(machine)
     code += _answer([*looking, machine.refuse["pidfd_getfd"], *machine.start.values()], _EPERM)
     code += _answer([machine.clone3], _ENOSYS)
     code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _THREAD_BIT, 1, 0), _op(_RETURN, _EPERM)])
+    code += _stay(machine)
     return b"".join([*code, _op(_RETURN, _ALLOW)])
 
 
@@ -234,6 +234,12 @@ def fenced_filters_for_this_machine(*, own_user: bool) -> Filters:
     machine = MACHINES[os.uname().machine]
     child = build_fenced_child_filter(machine, own_user=own_user)
     return Filters(build_fenced_host_filter(machine), child, child)
+
+
+def _stay(machine: Machine) -> list[bytes]:
+    """Let nobody choose how, where and beside whom it is scheduled; then fall through."""
+    core = _inspect(machine.prctl, _OFFSET_ARG0, _answer([_PR_SET_SPECULATION_CTRL, _PR_SCHED_CORE], _EPERM))
+    return [*core, *_answer(sorted(machine.pretend.values()), _PRETEND)]
 
 
 def _prologue(machine: Machine) -> list[bytes]:

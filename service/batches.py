@@ -90,6 +90,11 @@ class Batches:
         with self._admitting:
             self._connection.guarded(marker, build)
 
+    def stands(self, idempotency: Idempotency, batch_id: str) -> bool:
+        """Say whether a key stands for this batch."""
+        value = self._connection.ask("GET", keys.idempotency(idempotency.digest))
+        return value is not None and bool(json.loads(value)[1] == batch_id)
+
     def forget(self, idempotency: Idempotency, batch_id: str) -> None:
         """Have a key stand for nothing, if it stands for this batch: who sends it again starts afresh."""
         marker = keys.idempotency(idempotency.digest)

@@ -25,6 +25,7 @@ from assay.verifiers.registry import parse
 
 NDJSON = "application/x-ndjson"
 _MAX_SCORE = 1_000
+_CANCELLED = b'"outcome":"cancelled"'
 _LOOK_AGAIN_S = 2.0
 _GATHER_S = 0.05  # results that come within this time are sent together: one look for each would cost 1 ms of CPU
 
@@ -87,14 +88,20 @@ class _BatchRoutes:
     async def _score_once(self, batch: NewBatch, idempotency: Idempotency) -> list[bytes]:
         """Return the lines of a kept batch: a call that is sent again waits for what the first one started.
 
-        Where no worker takes it, it is cancelled and its key forgotten: nobody but the caller knows of it, by its key.
+        Where no worker takes it, it is cancelled and its key forgotten: nobody but callers know of it, by its key.
+        Those who wait for what another has found unserved are told so, perhaps by another API's process than that.
         """
         accepted = await asyncio.to_thread(self._parts.batches.accept, batch, idempotency, interactive=True)
+        batch_id = accepted.batch_id
         try:
-            return await self._parts.shortages.unless_unserved(batch.entries, self._all_lines(accepted.batch_id))
+            lines = await self._parts.shortages.unless_unserved(batch.entries, self._all_lines(batch_id))
         except Unserved:
-            await asyncio.shield(asyncio.to_thread(self._drop, accepted.batch_id, idempotency))
+            await asyncio.shield(asyncio.to_thread(self._drop, batch_id, idempotency))
             raise
+        is_cancelled = any(_CANCELLED in line for line in lines)
+        if is_cancelled and not await asyncio.to_thread(self._parts.batches.stands, idempotency, batch_id):
+            raise Unserved("another call under this key has found no worker that takes it; send the call again")
+        return lines
 
     def _drop(self, batch_id: str, idempotency: Idempotency) -> None:
         self._parts.batches.forget(idempotency, batch_id)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 
 from assay.errors import Inconclusive, InfraFault
-from assay.sandboxes.devices.cuda_native import NativeRunner, start_native
+from assay.sandboxes.devices.cuda_native import PROGRAMS, NativeRunner, start_native
 from assay.sandboxes.devices.cuda_peer import Site
 from assay.sandboxes.devices.cuda_runner import CudaRunner, spawn_runner
 from assay.sandboxes.devices.interface import (
@@ -40,7 +40,8 @@ _LOOK_AGAIN_S = 0.1
 class CudaDevice:
     """Implements `interface.Device` on the device that `telemetry` tells of. Used by one thread.
 
-    `is_native` says that its kernels have host code of their own; then the wall is the clock. `patience_s` is given to
+    `is_native` says that its kernels have host code of their own; then the wall is the clock, and cubins, such as the
+    one that shows the device to be in order, are run as on any. `patience_s` is given to
     others on the device to leave it: what a judge that was killed has started needs a moment to end.
     `environment` has the variables by which its processes find the driver and cupy (`settings.driver_paths`).
     Raises Inconclusive where somebody else computes on it, InfraFault where its clocks must be locked and cannot be.
@@ -100,11 +101,11 @@ class CudaDevice:
         far more than it uses, and has threads of its own. What device code may have is in its artifact, which the gate
         reads, and in the segment.
         """
-        wanted = Form.SHARED_OBJECT if self._is_native else Form.CUBIN
-        if artifact.form is not wanted:
-            raise InfraFault(f"this CUDA device was opened for a {wanted}, not for a {artifact.form}")
         runner: CudaRunner | NativeRunner | Failure
-        if self._is_native:
+        if artifact.form is not Form.CUBIN:
+            if not self._is_native or artifact.form not in PROGRAMS:
+                kind = "native" if self._is_native else "device-only"
+                raise InfraFault(f"this CUDA device was opened for {kind} kernels, not for a {artifact.form}")
             runner = start_native(self._site, self._toll, artifact, segment_bytes, limits)
         else:
             runner = self._start(artifact, segment_bytes, limits)

@@ -8,6 +8,7 @@ Time is the judge's own, by the wall: events would be recorded in a process that
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 
 from assay.errors import InfraFault, SandboxFault
@@ -21,8 +22,11 @@ from assay.sandboxes.devices.segments import Segment, pack_arguments
 from assay.sandboxes.devices.toll import Toll
 from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer, stop
 
-PROGRAM = "assay.sandboxes.devices.cuda_native_program"
-"""Named, not imported: it imports cupy."""
+PROGRAMS: Mapping[Form, str] = {
+    Form.SHARED_OBJECT: "assay.sandboxes.devices.cuda_native_program",
+    Form.MODULE: "assay.verifiers.kernels.cuda_module_program",
+}
+"""What holds a kernel of each form. Named, not imported: they import cupy, and torch."""
 _EMPTY_CALLS = 11
 
 
@@ -198,7 +202,7 @@ def start_native(
     kernel = os.memfd_create("kernel", os.MFD_CLOEXEC)
     try:
         write_memory_file(kernel, artifact.content)
-        runner = NativeRunner(start_peer(site, PROGRAM, (page.fd, kernel)), keeper, page, toll)
+        runner = NativeRunner(start_peer(site, PROGRAMS[artifact.form], (page.fd, kernel)), keeper, page, toll)
     finally:
         os.close(kernel)
     try:

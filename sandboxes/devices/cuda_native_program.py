@@ -28,10 +28,16 @@ _NOBODY = 65_534
 _INVALID_IMAGE = 200
 
 Entry = Callable[[int, Any], object]
+"""Called with the address of the arguments' list and a stream."""
+Load = Callable[[int], Entry]
+"""Makes an entry of the file with that descriptor, once the process is confined. Raises Faulty."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Serve the judge. Arguments: descriptors of the channel, the page and the kernel."""
+def main(arguments: Sequence[str], load: Load | None = None, readable: Sequence[str] = ()) -> int:
+    """Serve the judge. Arguments: descriptors of the channel, the page and the kernel.
+
+    `load` makes an entry of the kernel, by default of a shared object; files below `readable` it may still read.
+    """
     channel_fd, page_fd, artifact_fd = map(int, arguments)
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
@@ -42,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
             channel.send(control.NO_CUPY)
             return FAILED_S
         try:
-            _serve(channel, page, artifact_fd)
+            _serve(channel, page, artifact_fd, load or load_object, readable)
         except Faulty as fault:
             control.write_fault(memoryview(page), fault.step, fault.status)
             channel.send(control.FAULT)
@@ -50,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _serve(channel: socket.socket, page: mmap.mmap, artifact_fd: int) -> None:
+def _serve(channel: socket.socket, page: mmap.mmap, artifact_fd: int, load: Load, readable: Sequence[str]) -> None:
     gpu = attempt(Step.CONTEXT, Gpu)
     channel.send(control.HELLO)
     if channel.recv(1) != control.SHARE:
@@ -63,8 +69,8 @@ def _serve(channel: socket.socket, page: mmap.mmap, artifact_fd: int) -> None:
     channel.send(control.SHARED)
     if channel.recv(1) != control.LOAD:
         return
-    _give_up()
-    entry = _load(artifact_fd)
+    _give_up(readable)
+    entry = load(artifact_fd)
     channel.send(control.READY)
     while token := channel.recv(1):
         if token == control.GO:
@@ -75,23 +81,29 @@ def _serve(channel: socket.socket, page: mmap.mmap, artifact_fd: int) -> None:
         channel.send(control.DONE)
 
 
-def _load(artifact_fd: int) -> Entry:
+def not_loaded() -> Faulty:
+    """Return what to raise for a kernel that cannot be loaded."""
+    return Faulty(Step.LOAD, _INVALID_IMAGE)
+
+
+def load_object(artifact_fd: int) -> Entry:
+    """Load a shared object, its constructors included. Raises Faulty."""
     try:
         address = ctypes.cast(ctypes.CDLL(f"/proc/self/fd/{artifact_fd}", os.RTLD_NOW)[ENTRY], ctypes.c_void_p).value
     except (OSError, AttributeError) as error:
-        raise Faulty(Step.LOAD, _INVALID_IMAGE) from error
+        raise not_loaded() from error
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address or 0)
 
 
-def _give_up() -> None:
+def _give_up(readable: Sequence[str]) -> None:
     """Be nobody, with no file to write, no other process and no network; threads may be started."""
+    confine(*readable)  # first: nobody may not reach all that may be read
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)  # cleared by the change of user
         syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # it loads the kernel through its own /proc files
-    confine()
     syscalls.install_filter(seccomp.build_lone_filter(seccomp.MACHINES[os.uname().machine]))
 
 

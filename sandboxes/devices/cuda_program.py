@@ -208,14 +208,14 @@ def attempt(step: Step, act: Callable[[], Value]) -> Value:
         raise Faulty(step, error.status) from error
 
 
-def confine() -> None:
-    """From here on: files are read only, and nobody else's process or network is reached."""
+def confine(*readable: str) -> None:
+    """From here on: files are read only (those below `readable` too), and no other process or network is reached."""
     version = syscalls.landlock_version()
     if version:
         read = landlock.Right.READ_FILE | landlock.Right.READ_DIR
         device = read | landlock.Right.WRITE_FILE | landlock.Right.IOCTL_DEV
         nodes = [landlock.Rule(str(path), device) for path in Path("/dev").glob("nvidia*")]
-        landlock.confine(version, [*(landlock.Rule(path, read) for path in _READABLE), *nodes])
+        landlock.confine(version, [*(landlock.Rule(path, read) for path in (*_READABLE, *readable)), *nodes])
 
 
 if __name__ == "__main__":

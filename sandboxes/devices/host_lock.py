@@ -65,12 +65,12 @@ def whose(folder: Path) -> str:
         return ""
     except OSError as error:
         return f"{folder} cannot be looked at: {error}"
-    advice = "remove it, or name another in ASSAY_DEVICE_DIR"
+    advice = "name another in ASSAY_DEVICE_DIR"
     if not stat.S_ISDIR(found.st_mode):
-        return f"{folder} is no folder, but a link or a file: {advice}"
+        return f"{folder} is no folder, but a link or a file: remove it, or {advice}"
     if found.st_uid != os.geteuid():
         owner, own = found.st_uid, os.geteuid()
-        return f"{folder} is user {owner}'s, and this is user {own}: run all workers as one user; else {advice}"
+        return f"{folder} is user {owner}'s, and this is user {own}: run all workers as one user, or {advice}"
     if found.st_mode & _OTHERS_MAY_WRITE:
         return f"{folder} can be written by others (mode {stat.S_IMODE(found.st_mode):o}): `chmod 700` it, or {advice}"
     return ""

@@ -78,6 +78,7 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
     20: (
         f"{SPEED}::test_20_a_candidate_that_burns_cpu_is_frozen_or_not_paid",
         f"{GAINLESS}::test_20_burning_in_the_references_turn_wins_nothing",
+        f"{MACHINE}::test_20_a_kernel_stays_on_the_core_that_the_reference_has",
     ),
     21: (f"{SPEED}::test_21_sleeping_in_the_warm_up_changes_no_count",),
     22: (
@@ -279,7 +280,7 @@ def naive_runs() -> frozenset[str]:
 def _is_naive(test: ast.FunctionDef) -> bool:
     called = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
     names = {func.id if isinstance(func, ast.Name) else getattr(func, "attr", "") for func in called}
-    return test.name.startswith("test_") and bool(names & {"judge_naively", "assert_no_gain"})
+    return test.name.startswith("test_") and bool(names & {"judge_naively", "is_naively_paid", "assert_no_gain"})
 
 
 @cache

@@ -34,6 +34,7 @@ from assay.verifiers.kernels.ready import NAMES
 from assay.verifiers.kernels.session import Session, Trial
 from assay.verifiers.kernels.speed import Speed
 from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.time_shares import TimeShares
 
 SECRET = b"a secret of the tests on a GPU"
 GRID = Grid((1, 1, 1), (64, 1, 1))
@@ -96,7 +97,8 @@ def test_36_references_are_right_on_the_device(bench: Bench, device: CudaDevice,
     kernel = bench.reference(task)
 
     with ExitStack() as stack:
-        session = Session(Trial(task, "t", SECRET, kernel, kernel), device, device.now_s(), stack)
+        shares = TimeShares(task.limits.attempt_wall_s, device.now_s())
+        session = Session(Trial(task, "t", SECRET, kernel, kernel), device, shares, stack)
         check_reference(session)
 
     assert len(session.reference_diffs) == len(task.shapes) * (len(task.checks) + 1)

@@ -13,6 +13,7 @@ from assay.verifiers.kernels.measure import check_reference
 from assay.verifiers.kernels.ready import NAMES
 from assay.verifiers.kernels.session import Session, Trial
 from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.time_shares import TimeShares
 
 pytestmark = pytest.mark.jail
 
@@ -23,9 +24,9 @@ def builder() -> Builder:
     return Builder()
 
 
-def ready_task(name: str, backend: str) -> KernelTask:
+def ready_task(name: str, backend: str, **fields: str) -> KernelTask:
     """The ready task of that name."""
-    return KernelTask.model_validate({"id": "k", "verifier": "kernel", "kernel": name, "backend": backend})
+    return KernelTask.model_validate({"id": "k", "verifier": "kernel", "kernel": name, "backend": backend, **fields})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -38,8 +39,8 @@ def test_the_reference_in_c_is_right(pool: JailPool, builder: Builder, name: str
         reference = builder.reference(task, slot)
         device = CpuDevice(slot)
         stack.callback(device.close)
-        session = Session(Trial(task, "t", b"a secret of the tests", reference, reference), device, 0.0, stack)
-        session.started_s = device.now_s()
+        shares = TimeShares(task.limits.attempt_wall_s, device.now_s())
+        session = Session(Trial(task, "t", b"a secret of the tests", reference, reference), device, shares, stack)
         check_reference(session)
 
     assert len(session.reference_diffs) == len(task.shapes) * (len(task.checks) + 1)
@@ -58,3 +59,42 @@ def test_the_reference_in_cuda_compiles_and_passes_the_gate(
         built = builder.build(task, Offered(task.reference.source, task.language, task.reference.plan), slot)
 
     assert built.kernel is not None, built.message
+
+
+@pytest.mark.parametrize("name", ["gemm/float16", "layer_norm/float32", "reduction/int32"])
+def test_the_native_references_in_cuda_compile_and_pass_the_gate(pool: JailPool, builder: Builder, name: str) -> None:
+    """To a shared object with the task's entry and ours, and with CUDA's runtime hidden in it."""
+    open_bench(pool, needs="nvcc")
+    task = ready_task(name, "cuda", tier="native", arch="sm_90")
+
+    with pool.slot() as slot:
+        built = builder.build(task, Offered(task.reference.source, task.language), slot)
+
+    assert built.kernel is not None, built.message
+    assert built.artifact is not None
+    assert built.artifact.form == "shared_object"
+    assert {name.partition("/")[0], "assay_call"} <= set(built.artifact.exports)
+    assert not any(exported.startswith("cuda") for exported in built.artifact.exports)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("#include <cublas_v2.h>", "cublas_v2.h"),
+        ('void axpy() {} asm(".incbin \\"/etc/passwd\\"");', "'passwd', which is no header"),
+        ("void other() {}", "undefined reference to `axpy'"),
+        ('extern "C" void cublasGemmEx(); extern "C" void axpy() { cublasGemmEx(); }', "cublasGemmEx"),
+    ],
+)
+def test_native_kernels_in_cuda_that_are_none_do_not_compile(
+    pool: JailPool, builder: Builder, source: str, words: str
+) -> None:
+    """Libraries are not there to be linked, other files are not read, and the entry must be there."""
+    open_bench(pool, needs="nvcc")
+    task = ready_task("axpy/float32", "cuda", tier="native", arch="sm_90")
+
+    with pool.slot() as slot:
+        built = builder.build(task, Offered(source, task.language), slot)
+
+    assert built.kernel is None
+    assert words in built.message

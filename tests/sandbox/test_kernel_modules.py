@@ -18,6 +18,7 @@ from assay.verifiers.kernels.measure import check_reference, measure
 from assay.verifiers.kernels.ready import NAMES
 from assay.verifiers.kernels.session import Session, Trial
 from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.time_shares import TimeShares
 from assay.verifiers.requirements import missing_modules
 
 pytestmark = pytest.mark.jail
@@ -78,7 +79,8 @@ def test_the_references_are_right(slot: Slot, name: str) -> None:
         reference = Builder().reference(task, slot)
         device = CpuDevice(slot)
         stack.callback(device.close)
-        session = Session(Trial(task, "t", SECRET, reference, reference), device, device.now_s(), stack)
+        shares = TimeShares(task.limits.attempt_wall_s, device.now_s())
+        session = Session(Trial(task, "t", SECRET, reference, reference), device, shares, stack)
         check_reference(session)
 
     assert len(session.reference_diffs) == len(task.shapes) * (len(task.checks) + 1)

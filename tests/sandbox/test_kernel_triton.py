@@ -7,6 +7,7 @@ from kernel_compiling import open_bench
 
 from assay.errors import InfraFault
 from assay.outcomes import Outcome
+from assay.sandboxes import syscalls
 from assay.sandboxes.jails import JailPool
 from assay.verifiers.kernels.answers import read_offer
 from assay.verifiers.kernels.building import Builder, Built
@@ -189,3 +190,13 @@ def test_without_triton_nobody_is_blamed(pool: JailPool) -> None:
 
         with pytest.raises(InfraFault, match=r"pip install '\.\[triton\]'"):
             compiler.compile(Job(Language.TRITON, AXPY, "sm_90"), slot)
+
+
+@pytest.mark.skipif(not syscalls.landlock_version(), reason="no Landlock")
+def test_26_errors_hold_no_text_of_other_files(pool: JailPool, builder: Builder) -> None:
+    """Triton compiles with libraries alone to be read; what a source raises is one line."""
+    built = build(pool, builder, "axpy/float32", f"```python\n{AXPY}raise ValueError(open('/etc/passwd').read())\n```")
+
+    assert built.outcome is Outcome.COMPILE_ERROR
+    assert "kernel.py:" in built.message
+    assert "root:" not in built.message

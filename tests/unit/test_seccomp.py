@@ -147,7 +147,7 @@ def test_priority_and_cores_cannot_be_changed(machine: Machine) -> None:
 
 @pytest.mark.parametrize("option", [53, 62])
 def test_what_else_a_core_does_is_not_chosen(machine: Machine, option: int) -> None:
-    """PR_SET_SPECULATION_CTRL and PR_SCHED_CORE (which idles a core's other threads) are refused, PR_SET_NAME is not."""
+    """PR_SET_SPECULATION_CTRL and PR_SCHED_CORE (it idles a core's other threads) are refused; PR_SET_NAME passes."""
     assert decide(machine, machine.prctl, option) == ERRNO | 1
     assert decide(machine, machine.prctl, 15) == ALLOW
 
@@ -199,13 +199,15 @@ def test_what_kills_in_namespaces_kills_behind_a_fence(machine: Machine, own_use
 
 
 def test_a_lone_process_starts_threads_and_nothing_else(machine: Machine) -> None:
-    """It forks not, runs no program, and looks into nobody; the rest is for others to govern."""
+    """It forks not, runs no program, looks into nobody and is scheduled as all; the rest is for others to govern."""
     lone = build_lone_filter(machine)
     forbidden = [*machine.start.values(), machine.kill["ptrace"], machine.kill["process_vm_writev"]]
 
     assert run(machine, lone, machine.clone, CLONE_THREAD | 0x100) == ALLOW
     assert run(machine, lone, machine.ioctl, 3) == ALLOW
     assert {run(machine, lone, number) for number in forbidden} == {ERRNO | 1}
+    assert {run(machine, lone, number) for number in machine.pretend.values()} == {ERRNO}
+    assert {run(machine, lone, machine.prctl, option) for option in (53, 62)} == {ERRNO | 1}
     assert run(machine, lone, machine.clone, 17) == ERRNO | 1
     assert run(machine, lone, machine.clone3) == ERRNO | 38
     assert run(machine, lone, machine.clone, CLONE_THREAD, arch=1) == KILL

@@ -80,6 +80,7 @@ MESSAGES = {
     "changes of nothing": _say(Say.VALUE, _value([1, [[99, []]]]), True),
     "changes of an unknown form": _say(Say.VALUE, _value([1, [5]]), True),
     "changed plain values of an unknown form": _say(Say.VALUE, _value(1), False, b"", b"", b"\x05"),
+    "a map of keys with one hash": _say(Say.VALUE, _value(5), False, {(2**61 - 1) * number: 0 for number in range(3)}),
     "a callback without arguments": _say(Say.CALLBACK, "call"),
     "a callback of an unknown object": _say(Say.CALLBACK, "call", 99, _value([[], {}])),
     "a callback of a negative object": _say(Say.CALLBACK, "call", -1, _value([[], {}])),

@@ -159,6 +159,25 @@ def trampoline(abi: Abi, name: str) -> str:
     )
 
 
+def cuda_trampoline(abi: Abi, name: str) -> str:
+    """Return CUDA C++ of a function `name(void **arguments, cudaStream_t stream)` that calls a native entry.
+
+    The entry takes the abi's parameters, buffers by their addresses on the device, and then the stream.
+    """
+    declared = ", ".join(_declared(param, is_cuda=True) for param in abi.params)
+    passed = ", ".join(
+        f"*({param.dtype.cuda_name} *)arguments[{index}]"
+        if param.role is Role.SCALAR
+        else f"({_qualified(param, is_cuda=True)}*)arguments[{index}]"
+        for index, param in enumerate(abi.params)
+    )
+    return (
+        "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <stdint.h>\n"
+        f'extern "C" void {abi.entry}({declared}, cudaStream_t stream);\n'
+        f'extern "C" void {name}(void **arguments, cudaStream_t stream) {{ {abi.entry}({passed}, stream); }}\n'
+    )
+
+
 def _declared(param: Param, is_cuda: bool) -> str:
     if param.role is Role.SCALAR:
         return f"{_type_name(param, is_cuda)} {param.name}"

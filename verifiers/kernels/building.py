@@ -10,7 +10,7 @@ from assay.sandboxes.devices.interface import Artifact, Form
 from assay.sandboxes.devices.runner_program import ENTRY, LOOP_SOURCE, SERVE
 from assay.sandboxes.interface import Slot
 from assay.schema import Usage
-from assay.verifiers.kernels.abi import trampoline
+from assay.verifiers.kernels.abi import cuda_trampoline, trampoline
 from assay.verifiers.kernels.answers import Offered
 from assay.verifiers.kernels.compile import CompileLimits, Compiler, Job
 from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
@@ -19,13 +19,13 @@ from assay.verifiers.kernels.devices import device_arch
 from assay.verifiers.kernels.gate import GateRefused
 from assay.verifiers.kernels.mentions import mentions
 from assay.verifiers.kernels.modules import pack_module
-from assay.verifiers.kernels.native_gate import NativeRules, check_native
+from assay.verifiers.kernels.native_gate import CUDA_LIBRARIES, NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.plans import axes_of
 from assay.verifiers.kernels.probe import probe_task
 from assay.verifiers.kernels.records import Facts, record_artifact
 from assay.verifiers.kernels.task import Backend, KernelTask, Language
-from assay.verifiers.kernels.toolchain import NATIVE
+from assay.verifiers.kernels.toolchain import NATIVE, Toolchain
 
 CPU_S_PER_WALL_S = 2.0
 """Processor seconds of a compiler, which starts several programs, by its wall seconds."""
@@ -55,7 +55,7 @@ class Builder:
         """Compile what was offered. Raises InfraFault and Inconclusive."""
         if offered.language is Language.TORCH:
             return _take_module(task, offered.source)
-        compiled = self.compiler.compile(_job(task, offered), slot)
+        compiled = self.compiler.compile(job_of(task, offered), slot)
         if compiled.artifact is None:
             return Built(None, compiled.outcome, compiled.message, compiled.usage)
         try:
@@ -82,15 +82,16 @@ class Builder:
         """Return the compilers that are used."""
         toolchain = self.compiler.toolchain(slot)
         if task.backend is Backend.CPU:
-            return {"gcc": toolchain.gcc, **({"torch": version("torch")} if "torch" in task.requires else {})}
-        triton = {"triton": toolchain.triton} if Language.TRITON in (task.language, task.reference.language) else {}
-        return {"nvcc": toolchain.nvcc, **triton}
+            torch = _torch_version(task)
+            return {"gcc": toolchain.gcc, **({"torch": torch} if torch else {})}
+        languages = {task.language, task.reference.language}
+        used = {Language.TRITON: toolchain.triton, Language.TORCH: _torch_version(task)}
+        return {"nvcc": toolchain.nvcc, **{name: used[name] for name in used if name in languages}}
 
     def _admit(self, task: KernelTask, offered: Offered, data: bytes, slot: Slot) -> tuple[Kernel, Facts]:
         """Let what was compiled past the gate of its kind; return what that has read, too. Raises GateRefused."""
         if offered.plan is None:
-            machine = self.compiler.toolchain(slot).processor.partition("-")[0]
-            read = check_native(data, NativeRules((task.abi.entry, SERVE), machine))
+            read = check_native(data, _native_rules(task, offered, self.compiler.toolchain(slot)))
             return Kernel(Artifact(Form.SHARED_OBJECT, data)), read
         steps, is_triton = offered.plan, offered.language is Language.TRITON
         if is_triton:
@@ -100,6 +101,21 @@ class Builder:
         rules = DeviceRules(entries, _arch(task), writable_globals=task.policy.allows_writable_globals)
         facts = check_cubin(data, rules)
         return Kernel(Artifact(Form.CUBIN, data), fit(task.abi, steps, facts.kernels, adds_pointers=is_triton)), facts
+
+
+def _native_rules(task: KernelTask, offered: Offered, toolchain: Toolchain) -> NativeRules:
+    machine = toolchain.processor.partition("-")[0]
+    if _is_cuda(offered):
+        return NativeRules((task.abi.entry, ENTRY), machine, libraries=CUDA_LIBRARIES)
+    return NativeRules((task.abi.entry, SERVE), machine)
+
+
+def _is_cuda(offered: Offered) -> bool:
+    return offered.language is Language.CUDA
+
+
+def _torch_version(task: KernelTask) -> str:
+    return version("torch") if Language.TORCH in task.requires else ""
 
 
 def _take_module(task: KernelTask, source: str) -> Built:
@@ -126,10 +142,11 @@ def _reference_of(task: KernelTask) -> Offered:
 
 
 def _arch(task: KernelTask) -> str:
-    return task.arch or (NATIVE if task.language is Language.C else device_arch() or USUAL_GPU)
+    return task.arch or (NATIVE if task.backend is Backend.CPU else device_arch() or USUAL_GPU)
 
 
-def _job(task: KernelTask, offered: Offered) -> Job:
+def job_of(task: KernelTask, offered: Offered) -> Job:
+    """Return how a source is compiled: with the task's flags, if it is in the task's language."""
     policy = task.policy
     limits = CompileLimits(
         wall_s=policy.compile_s,
@@ -137,11 +154,13 @@ def _job(task: KernelTask, offered: Offered) -> Job:
         memory_mb=policy.compile_mb,
         source_bytes=policy.most_source_bytes,
     )
-    return Job(offered.language, offered.source, _arch(task), limits=limits, glue=_glue(task, offered))
+    flags = policy.flags if offered.language is task.language else ()
+    return Job(offered.language, offered.source, _arch(task), flags, limits, _glue(task, offered))
 
 
 def _glue(task: KernelTask, offered: Offered) -> str:
     """Return what of ours is compiled beside a source."""
     if offered.plan is None:
-        return trampoline(task.abi, ENTRY) + LOOP_SOURCE
+        is_cuda = _is_cuda(offered)
+        return cuda_trampoline(task.abi, ENTRY) if is_cuda else trampoline(task.abi, ENTRY) + LOOP_SOURCE
     return triton_request(task.abi, offered.plan[0], _arch(task)) if offered.language is Language.TRITON else ""

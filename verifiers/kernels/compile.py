@@ -19,8 +19,7 @@ from assay.verifiers.kernels import compile_program
 from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
 from assay.verifiers.kernels.diagnostics import clean, foreign_files
 from assay.verifiers.kernels.toolchain import (
-    GLUE_NAME,
-    REQUEST_NAME,
+    GLUE_NAMES,
     Commands,
     FlagRefused,
     Language,
@@ -70,19 +69,16 @@ class CompileLimits:
 
 @dataclass(frozen=True)
 class Job:
-    """A source to be compiled: `flags` are those that the submission chose, `arch` is the task's."""
+    """A source to be compiled: `flags` and `arch` are the task's."""
 
     language: Language
     source: str
     arch: str
     flags: tuple[str, ...] = ()
-    fast_math: bool = False
-    """Whether flags may change what arithmetic means. Pragmas and attributes of the source can do so anyway, as can
-    the source itself: what is computed is for the tolerance to judge."""
     limits: CompileLimits = CompileLimits()
     glue: str = ""
-    """What of ours lies beside it. For C: source that is compiled apart and linked to it, which makes every native
-    kernel's call look the same. For Triton: what it is to become, as JSON."""
+    """What of ours lies beside it. For C, and for CUDA with host code: source that is compiled apart and linked to it,
+    which makes every native kernel's call look the same. For Triton: what it is to become, as JSON."""
 
 
 @dataclass
@@ -143,7 +139,7 @@ def _refusal(job: Job) -> str | None:
         return f"the source has {size} bytes; at most {job.limits.source_bytes} are compiled"
     try:
         check_arch(job.language, job.arch)
-        check_flags(job.language, job.flags, fast_math=job.fast_math)
+        check_flags(job.language, job.flags)
     except FlagRefused as error:
         return str(error)
     return None
@@ -171,7 +167,7 @@ def _probe(slot: Slot) -> Toolchain:
 def _run(job: Job, commands: Commands, toolchain: Toolchain, slot: Slot) -> Compiled:
     files = {commands.source_name: job.source.encode("utf-8", "surrogatepass")}
     if job.glue:
-        files[REQUEST_NAME if job.language is Language.TRITON else GLUE_NAME] = job.glue.encode()
+        files[GLUE_NAMES[job.language]] = job.glue.encode()
     asked = {
         "files": files,
         "lines": commands.lines,

@@ -67,14 +67,16 @@ def open_processor(slot: Slot) -> Iterator[Device]:
 
 
 @contextmanager
-def open_cuda() -> Iterator[Device]:
+def open_cuda(*, is_native: bool = False) -> Iterator[Device]:
     """Open the CUDA device of the settings. Raises InfraFault, and Inconclusive where others compute on it.
+
+    `is_native` says that its kernels have host code.
 
     Either may be raised at its end as well, in place of whatever was measured.
     """
     settings = load_settings()
     rule = ClockRule(settings.cuda_lock_mhz, settings.cuda_require_lock)
-    device = CudaDevice(Nvml(settings.cuda_device), rule, driver_paths())
+    device = CudaDevice(Nvml(settings.cuda_device), rule, driver_paths(), is_native=is_native)
     try:
         yield device
     finally:

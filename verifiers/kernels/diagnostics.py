@@ -38,7 +38,8 @@ def foreign_files(dependencies: Sequence[bytes], header_folders: Sequence[str]) 
         names = text.decode("utf-8", "replace").replace("\\\n", " ").partition(": ")[2]
         for name in re.split(r"(?<!\\)\s+", names.strip()):
             plain = posixpath.normpath(name.replace("\\ ", " ").replace("\\#", "#").replace("$$", "$")) if name else ""
-            if plain and not _is_own(plain) and not plain.startswith(tuple(header_folders)):
+            is_known = _is_own(plain) or _is_made_by_tools(plain) or plain.startswith(tuple(header_folders))
+            if plain and not is_known:
                 found.append(posixpath.basename(plain)[:100])
     return found
 
@@ -66,13 +67,15 @@ def _may_be_shown(name: str, header_folders: Sequence[str]) -> bool:
 
 
 def _is_own(name: str) -> bool:
-    return name in ("glue.c", "glue.o", *(f"{SOURCE_STEM}.{ending}" for ending in ("c", "cu", "s", "o", "ptx", "py")))
+    sources = (f"{SOURCE_STEM}.{ending}" for ending in ("c", "cu", "s", "o", "ptx", "py"))
+    return name in ("glue.c", "glue.cu", "glue.o", *sources)
 
 
 def _is_made_by_tools(name: str) -> bool:
-    """Whether it is an assembly file that a compiler wrote between two steps."""
+    """Whether it is a file that a compiler wrote between two steps: assembly, or nvcc's host code."""
     base = posixpath.basename(name)
-    return (name == base and base.endswith((".ptx", ".s"))) or name.startswith(("/tmp/tmpxft_", "/tmp/cc"))
+    between = base.endswith((".ptx", ".s")) or base.startswith("tmpxft_")
+    return (name == base and between) or name.startswith(("/tmp/tmpxft_", "/tmp/cc"))
 
 
 def _cut(text: str) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from assay.verifiers.kernels.buffers import Damage, Frame, find_damage, output, unwritten
 from assay.verifiers.kernels.dtypes import Bytes, Values
 from assay.verifiers.kernels.findings import Reason
-from assay.verifiers.kernels.oracles import Gemm, gemm_excess
 from assay.verifiers.kernels.problems import Problem
+from assay.verifiers.kernels.products import Gemm, gemm_excess
 from assay.verifiers.kernels.rewards import Formula
 from assay.verifiers.kernels.tolerance import Fault, ToleranceMode, compare, relative_bound
 

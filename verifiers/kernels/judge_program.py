@@ -33,7 +33,7 @@ from assay.verifiers.kernels.probe import probe
 from assay.verifiers.kernels.records import record_session
 from assay.verifiers.kernels.rewards import pay
 from assay.verifiers.kernels.session import Trial
-from assay.verifiers.kernels.task import Backend, KernelTask, Step
+from assay.verifiers.kernels.task import Backend, KernelTask, Step, Tier
 
 READY = "ready"
 """The whole of the first message where there is something to measure. The worker then hands the device's lock over,
@@ -113,7 +113,7 @@ def _answer(task: KernelTask, question: Mapping[str, Any], probes_first: bool) -
     """Return what the last probe found (None: nobody probed; empty: the device is in order), and the answer."""
     kernel = unpack_kernel(question["probe"])
     try:
-        with _device(task.backend, question) as device:
+        with _device(task, question) as device:
             fault = probe(device, kernel, task.backend) if probes_first else ""
             if fault:
                 return [fault, [INFRA_FAULT, fault]]
@@ -177,9 +177,9 @@ def unpack_kernel(packed: list[Any]) -> Kernel:
 
 
 @contextmanager
-def _device(backend: Backend, question: Mapping[str, Any]) -> Iterator[Device]:
-    if backend is Backend.CUDA:  # of its candidates no host code is run: no jails, and no cores of their own
-        with open_cuda() as device:
+def _device(task: KernelTask, question: Mapping[str, Any]) -> Iterator[Device]:
+    if task.backend is Backend.CUDA:  # its runners have no jails, and no cores of their own
+        with open_cuda(is_native=task.tier is Tier.NATIVE) as device:
             yield device
         return
     if question["cores"]:

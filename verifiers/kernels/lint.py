@@ -10,7 +10,8 @@ import numpy as np
 
 from assay.verifiers.kernels.dtypes import DType, Values, rounded
 from assay.verifiers.kernels.generators import ValueProfile
-from assay.verifiers.kernels.oracles import Expected, expected_of
+from assay.verifiers.kernels.operation import Expected
+from assay.verifiers.kernels.oracles import expected_of
 from assay.verifiers.kernels.problems import Problem, make_problem
 from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.kernels.tolerance import Nonfinite, ToleranceMode, compare

@@ -10,8 +10,9 @@ import ctypes
 import gc
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from math import prod
 from types import ModuleType
 from typing import Any  # Any: torch's objects, and what a module defines
 
@@ -41,8 +42,8 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     torch = import_module("torch")
     torch.set_num_threads(1)
     try:
-        call = Caller(torch, msgpack.unpackb(plan["artifact"]), plan["addresses"][0])
-    except Exception:  # noqa: BLE001 - the module's own code: whatever it raises, it is not loaded
+        caller = Caller(torch, msgpack.unpackb(plan["artifact"]))
+    except Exception:  # noqa: BLE001 - the process entry point: a module raises what it likes, and is not loaded
         os.write(channel, runner_program.NOT_LOADED)
         return 1
     gc.collect()
@@ -51,23 +52,33 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     while os.write(channel, token) and (asked := os.read(channel, 1)) in (runner_program.GO, runner_program.IDLE):
         if asked == runner_program.GO:
             with torch.inference_mode():
-                call()
+                caller(plan["addresses"][0])
         token = runner_program.DONE
     return 0
 
 
+Memory = Callable[[int, Mapping[str, Any], int], Any]
+"""Makes a flat tensor of what lies at an address: a parameter's type, and so many elements."""
+
+
 class Caller:
-    """Calls a module's model on what lies in shared memory."""
+    """Calls a module's model on what lies in memory: `memory` makes tensors of buffers, by default of this process's.
 
-    def __init__(self, torch: Any, artifact: Mapping[str, Any], arguments_at: int) -> None:
+    Raises whatever the module raises while it is loaded.
+    """
+
+    def __init__(self, torch: Any, artifact: Mapping[str, Any], memory: Memory | None = None) -> None:
         self._torch = torch
-        self._arguments_at = arguments_at
+        self._memory = memory or self._own_memory
         self._params: Sequence[Mapping[str, Any]] = artifact["params"]
-        self._model = make_model(load(artifact["source"]))
+        self.model = make_model(load(artifact["source"]))
 
-    def __call__(self) -> None:
-        """Compute once, into the output. Raises whatever the model does, and TypeError for no tensor."""
-        addresses = (ctypes.c_uint64 * len(self._params)).from_address(self._arguments_at)
+    def __call__(self, arguments_at: int) -> None:
+        """Compute once, into the output, by the list of arguments there.
+
+        Raises whatever the model does, and TypeError for a result of another shape.
+        """
+        addresses = (ctypes.c_uint64 * len(self._params)).from_address(arguments_at)
         axes = {
             param["axis"]: int.from_bytes(ctypes.string_at(address, param["size"]), "little", signed=True)
             for param, address in zip(self._params, addresses, strict=True)
@@ -78,10 +89,10 @@ class Caller:
             if param["role"] in ("in", "inout"):
                 inputs.append(self._tensor(param, address, axes))
             elif param["role"] == "scalar" and not param["axis"]:
-                inputs.append(self._tensor({**param, "shape": ["1"]}, address, axes)[0].item())
+                inputs.append(self._own_memory(address, param, 1)[0].item())
             if param["role"] in ("out", "inout"):
                 targets.append(self._tensor(param, address, axes))
-        found = self._model(*inputs)
+        found = self.model(*inputs)
         (target,) = targets
         if tuple(found.shape) != tuple(target.shape):
             raise TypeError(f"the result has shape {tuple(found.shape)}, not {tuple(target.shape)}")
@@ -89,15 +100,14 @@ class Caller:
 
     def _tensor(self, param: Mapping[str, Any], address: int, axes: Mapping[str, int]) -> Any:
         shape = [value_of(text, axes) for text in param["shape"]]
-        dtype = getattr(self._torch, param["dtype"])
-        count = 1
-        for extent in shape:
-            count *= extent
-        memory = (ctypes.c_char * (count * param["size"])).from_address(address)
-        flat = self._torch.frombuffer(memory, dtype=dtype, count=count)
+        flat = self._memory(address, param, prod(shape))
         if param["layout"] == "col":
             return flat.view(shape[::-1]).permute(*reversed(range(len(shape))))
         return flat.view(shape)
+
+    def _own_memory(self, address: int, param: Mapping[str, Any], count: int) -> Any:
+        memory = (ctypes.c_char * (count * param["size"])).from_address(address)
+        return self._torch.frombuffer(memory, dtype=getattr(self._torch, param["dtype"]), count=count)
 
 
 def load(source: str) -> ModuleType:

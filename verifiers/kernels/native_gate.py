@@ -28,7 +28,10 @@ _FORBIDDEN_TAGS = {
     0x7FFFFFFF: "a filter library",
 }
 _TEXTREL = 4  # a bit of DT_FLAGS
-_LIBRARIES = frozenset({"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"})
+LIBRARIES = frozenset({"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"})
+"""What a kernel for a processor may be linked with."""
+CUDA_LIBRARIES = LIBRARIES | {"libstdc++.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
+"""What host code in C++ around CUDA kernels may be: the runtime of CUDA is in the object itself."""
 _SYMBOL_BYTES = 24
 _RELOCATION = struct.Struct("<QQq")
 _INDIRECT = {62: 37, 183: 1032}
@@ -42,6 +45,7 @@ class NativeRules:
     entries: Collection[str]
     """Functions it must export; it may export others."""
     machine: str = "x86_64"
+    libraries: Collection[str] = LIBRARIES
     max_image_bytes: int = 268_435_456
     """Of everything it has loaded, its zero-filled variables included."""
 
@@ -71,9 +75,9 @@ def check_native(data: bytes, rules: NativeRules) -> NativeFacts:
         exports = _check_exports(symbols, rules)
     except BadElf as error:
         raise unreadable(error) from error
-    strange = [name for name in needed if name not in _LIBRARIES]
+    strange = [name for name in needed if name not in rules.libraries]
     if strange:
-        raise GateRefused(f"it needs {named(strange)}; only the C and mathematics libraries may be linked")
+        raise GateRefused(f"it needs {named(strange)}; only these may be linked: {', '.join(sorted(rules.libraries))}")
     imports = tuple(symbol.name for symbol in symbols if symbol.section == 0 and symbol.name)
     return NativeFacts(image_bytes, needed, imports[:_MOST_LISTED], dynamic.constructors(), exports[:_MOST_LISTED])
 

@@ -12,7 +12,8 @@ from assay.verifiers.kernels.buffers import Frame
 from assay.verifiers.kernels.dtypes import Values, encode
 from assay.verifiers.kernels.expressions import value_of
 from assay.verifiers.kernels.generators import InputRange, Kept, ValueProfile, draw, random_stream
-from assay.verifiers.kernels.oracles import Expected, expected_of
+from assay.verifiers.kernels.operation import Expected
+from assay.verifiers.kernels.oracles import expected_of
 from assay.verifiers.kernels.task import KernelTask, Step
 
 _NULL = Scalar(bytes(8))

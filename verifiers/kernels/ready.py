@@ -2,15 +2,17 @@
 
 Every one has sizes that its prompt names and hidden ones: odd, prime, one, and just beyond a tile. The first size of
 either kind is timed; the others are checked only. For `backend` `cuda` the reference, the tier and the launch plan are
-those of CUDA; a task in another language of devices has that reference too, and one in torch a module of torch's own.
+those of CUDA; a task in another language of devices has that reference too, a `native` one has it with host code of its
+own, and one in torch a module of torch's own.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any  # Any: task documents are JSON values
 
+from assay.verifiers.kernels.abi import Abi
 from assay.verifiers.kernels.modules import module_source
 from assay.verifiers.kernels.ready_c import c_source
-from assay.verifiers.kernels.ready_cuda import cuda_plan, cuda_source, triton_plan
+from assay.verifiers.kernels.ready_cuda import cuda_plan, cuda_source, native_source, triton_plan
 from assay.verifiers.refusals import misplaced
 
 Document = Mapping[str, Any]
@@ -89,13 +91,14 @@ _MOST = 4.0
 """Of the factors of a normalisation, so that results stay within the half type."""
 
 
-def ready(name: str, backend: str, language: str = "") -> Document:
+def ready(name: str, backend: str, language: str = "", tier: str = "") -> Document:
     """Return the fields of a ready task. Raises ValueError, listing the names, if there is none of that name."""
     if name not in NAMES:
         raise misplaced(("kernel",), f"unknown kernel {name[:80]!r}: use one of {', '.join(NAMES)}")
     operation, _, dtype = name.partition("/")
-    found = {
-        "abi": {"entry": operation, "params": _params(operation, dtype)},
+    abi: Document = {"entry": operation, "params": _params(operation, dtype)}
+    found: Document = {
+        "abi": abi,
         "operation": {"name": operation},
         "public_shapes": _shapes(operation, _PUBLIC[operation]),
         "hidden_shapes": _shapes(operation, _HIDDEN[operation]),
@@ -103,7 +106,7 @@ def ready(name: str, backend: str, language: str = "") -> Document:
         "tolerance": _tolerance(operation, dtype),
         "work": {"flops": _FLOPS.get(operation, "0")},
     }
-    return {**found, **_by_backend(operation, dtype, backend, language)}
+    return {**found, **_by_backend(abi, dtype, (backend, tier, language))}
 
 
 def _params(operation: str, dtype: str) -> list[Document]:
@@ -139,12 +142,18 @@ def _tolerance(operation: str, dtype: str) -> Document:
     return {"float32": {"atol": 1e-7, "rtol": 1e-4}, "float16": {"atol": 1e-6, "rtol": 1e-2}}[dtype]
 
 
-def _by_backend(operation: str, dtype: str, backend: str, language: str) -> Document:
+def _by_backend(abi: Document, dtype: str, where: tuple[str, str, str]) -> Document:
+    backend, tier, language = where
+    operation = abi["entry"]
+    if language == "torch":
+        module = {"language": language, "source": module_source(operation)}
+        return {"tier": "native", "language": language, "reference": module}
+    if backend == "cuda" and tier == "native":
+        source = native_source(operation, dtype, Abi.model_validate(abi))
+        return {"language": "cuda_cpp", "reference": {"language": "cuda_cpp", "source": source}}
     if backend == "cuda":
         plan = cuda_plan(operation)
         reference = {"language": "cuda_cpp", "source": cuda_source(operation, dtype), "plan": plan}
         theirs = triton_plan(operation) if language == "triton" else plan
         return {"tier": "device_only", "language": language or "cuda_cpp", "reference": reference, "plan": theirs}
-    if language == "torch":
-        return {"language": language, "reference": {"language": language, "source": module_source(operation)}}
     return {"reference": {"language": "c", "source": c_source(operation, dtype)}}

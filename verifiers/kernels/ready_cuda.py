@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any  # Any: parts of task documents are JSON values
 
+from assay.verifiers.kernels.abi import Abi, prototype
+
 _TYPES: Mapping[str, tuple[str, str]] = {
     "float32": ("float", "float"),
     "float16": ("__half", "float"),
@@ -156,6 +158,19 @@ def cuda_plan(operation: str) -> list[dict[str, Any]]:
     """Return its launches, which serve completions without a plan as well."""
     blocks, threads = _GRIDS[operation]
     return [{"kernel": operation, "blocks": list(blocks), "threads": list(threads)}]
+
+
+def native_source(operation: str, dtype: str, abi: Abi) -> str:
+    """Return the same reference with host code of its own, which launches it by its plan on the caller's stream."""
+    blocks, threads = (", ".join(one) for one in _GRIDS[operation])
+    passed = ", ".join(param.name for param in abi.params)
+    kernel = f"{operation}_kernel"
+    return (
+        f"#define {operation} {kernel}\n{cuda_source(operation, dtype)}#undef {operation}\n"
+        "static int64_t ceildiv(int64_t value, int64_t by) { return (value + by - 1) / by; }\n"
+        f'extern "C" {prototype(abi, is_cuda=True)[:-1]}, cudaStream_t stream) {{\n'
+        f"    {kernel}<<<dim3({blocks}), dim3({threads}), 0, stream>>>({passed});\n}}\n"
+    )
 
 
 def triton_plan(operation: str) -> list[dict[str, Any]]:

@@ -195,7 +195,8 @@ class Session:
 
     def late(self, where: Where) -> Refusal:
         """Return the refusal of a candidate that left too little time."""
-        told = f"starts and calls took {self.shares.candidate_s:.1f} of the attempt's {self.task.limits.attempt_wall_s:g} s"
+        took_s, limit_s = self.shares.candidate_s, self.task.limits.attempt_wall_s
+        told = f"starts and calls took {took_s:.1f} of the attempt's {limit_s:g} s"
         return Refusal(Refused(Reason.DEADLINE, told, where))
 
     def _learn_times(self) -> None:

@@ -23,8 +23,10 @@ from assay.verifiers.kernels.task_parts import Shape as Shape
 from assay.verifiers.kernels.task_parts import Step as Step
 from assay.verifiers.kernels.task_parts import Tier as Tier
 from assay.verifiers.kernels.task_parts import Work as Work
+from assay.verifiers.kernels.task_parts import check_languages
 from assay.verifiers.kernels.time_budget import Timing
 from assay.verifiers.kernels.tolerance import Nonfinite, Tolerance, ToleranceMode
+from assay.verifiers.kernels.toolchain import check_flags
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
 from assay.verifiers.rules.rule import Factor, RuleTask
@@ -77,7 +79,8 @@ class KernelTask(RuleTask):
     backend: Backend = Backend.CPU
     """Where it is timed."""
     tier: Tier = Tier.NATIVE
-    """How much of it runs on the host; the CPU knows native kernels only."""
+    """How much of it runs on the host; the CPU knows native kernels only. Ready tasks on CUDA are `device_only`, but
+    for modules over torch."""
     language: Language = Language.C
     """What the completion is written in."""
     abi: Abi
@@ -135,8 +138,8 @@ class KernelTask(RuleTask):
         if not isinstance(document, Mapping):
             return document
         if isinstance(document.get("kernel"), str):  # what is no name is refused as every wrong type is
-            backend, language = (str(document.get(name, "")) for name in ("backend", "language"))
-            document = {**ready(document["kernel"], backend or Backend.CPU, language), **document}
+            backend, language, tier = (str(document.get(name, "")) for name in ("backend", "language", "tier"))
+            document = {**ready(document["kernel"], backend or Backend.CPU, language, tier), **document}
         needed = [*filter(None, [_MODULES.get(str(document.get("language"))), *_reference_needs(document)])]
         return document_including(document, needed) if needed else document
 
@@ -213,6 +216,7 @@ class KernelTask(RuleTask):
             _at("shapes", place, self.abi, shape.axes)
         _check_limits(self)
         _check_time(self)
+        _at("policy", check_flags, self.language, self.policy.flags)
         if not any(shape.weight for shape in self.shapes):
             raise misplaced(("shapes",), "no shape is timed: give one a weight")
         if self.formula is Formula.CUDA_L2_EQ3 and (self.alpha is None or self.beta is None):
@@ -221,16 +225,14 @@ class KernelTask(RuleTask):
             raise misplaced(("formula",), "alpha, beta and length_unit are read by cuda_l2_eq3 alone")
         if ValueProfile.SPECIAL in self.checks and self.tolerance.nonfinite is Nonfinite.REJECT:
             raise misplaced(("tolerance", "nonfinite"), "special values need tolerance.nonfinite 'match_oracle'")
-        if self.backend is Backend.CPU and (self.tier is not Tier.NATIVE or self.language.is_for_devices):
-            raise misplaced(("tier",), "the CPU runs native kernels in C, and modules over torch")
+        check_languages((self.backend, self.tier), self.language, self.reference.language)
+        if self.tier is Tier.NATIVE and (self.plan or self.reference.plan):
+            place_of_plan = ("plan",) if self.plan else ("reference", "plan")
+            raise misplaced(
+                place_of_plan, "a native kernel launches itself: nothing reads a launch plan", "leave it out"
+            )
         if Language.TORCH in (self.language, self.reference.language):
             _at("abi", check_abi, self.abi)
-        if self.backend is Backend.CUDA and not (self.tier is Tier.DEVICE_ONLY and self.language.is_for_devices):
-            raise misplaced(("tier",), "CUDA devices run device-only kernels in cuda_cpp, ptx or triton")
-        if self.reference.language.is_for_devices is not self.language.is_for_devices:
-            raise misplaced(
-                ("reference", "language"), f"the reference is in {self.reference.language}, the task in {self.language}"
-            )
         _at("launches", check_plan, self.abi, self.shapes, self.launches or (), self.language)
         _at(
             "reference_launches",

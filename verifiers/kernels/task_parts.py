@@ -1,6 +1,6 @@
 """What a kernel task consists of: where and in what kernels run, their launches, sizes, reference and bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Self  # Any: documents before validation
 
@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from assay.schema import Wire
 from assay.verifiers.kernels.expressions import ExpressionText
+from assay.verifiers.refusals import misplaced
 
 _MOST_CONSTANTS = 64
 _LONGEST_CONSTANT = 200
@@ -32,7 +33,7 @@ class Tier(StrEnum):
     DEVICE_ONLY = "device_only"
     """None: device code with a launch plan."""
     NATIVE = "native"
-    """A native entry, in a process of its own."""
+    """A native entry with host code, in a process (and where that is allowed a user) of its own."""
 
 
 class Language(StrEnum):
@@ -41,7 +42,7 @@ class Language(StrEnum):
     C = "c"
     """C, with the entry of the abi."""
     CUDA = "cuda_cpp"
-    """CUDA C++."""
+    """CUDA C++: device code alone, or (`native`) with the entry `extern "C" void ENTRY(..., cudaStream_t stream)`."""
     PTX = "ptx"
     """CUDA's assembly."""
     TRITON = "triton"
@@ -50,14 +51,30 @@ class Language(StrEnum):
     """A Python module over torch with a class `ModelNew`, as KernelBench has it; needs the module `torch`."""
 
     @property
-    def is_for_devices(self) -> bool:
-        """Whether it becomes a cubin."""
-        return self not in (Language.C, Language.TORCH)
-
-    @property
     def is_python(self) -> bool:
         """Whether its sources are Python's."""
         return self in (Language.TRITON, Language.TORCH)
+
+
+RUNS: Mapping[tuple[Backend, Tier], tuple[Language, ...]] = {
+    (Backend.CPU, Tier.NATIVE): (Language.C, Language.TORCH),
+    (Backend.CPU, Tier.DEVICE_ONLY): (),
+    (Backend.CUDA, Tier.DEVICE_ONLY): (Language.CUDA, Language.PTX, Language.TRITON),
+    (Backend.CUDA, Tier.NATIVE): (Language.CUDA, Language.TORCH),
+}
+"""What is run where: kernels, and the references that they are timed beside."""
+
+
+def check_languages(where: tuple[Backend, Tier], language: Language, reference: Language) -> None:
+    """Raise ValidationError unless both a kernel and its reference can be run on that backend, in that tier."""
+    (backend, tier), runs = where, RUNS[where]
+    if not runs:
+        raise misplaced(("tier",), f"{backend} runs no {tier} kernels", "use native")
+    told = f"{backend} runs {tier} kernels in {', '.join(runs)}"
+    if language not in runs:
+        raise misplaced(("language",), told)
+    if reference not in runs:
+        raise misplaced(("reference", "language"), f"{told}, and the reference is in {reference}")
 
 
 class Step(Wire):
@@ -155,6 +172,8 @@ class Policy(Wire):
     """Device code may have `__device__` variables that it writes."""
     must_be_deterministic: bool = False
     """The same inputs must give the same bits."""
+    flags: tuple[str, ...] = Field((), max_length=64)
+    """Compiler flags of completions, and of a reference in the same language; the list is in docs/kernel-tasks.md."""
     most_source_bytes: int = Field(200_000, ge=1, le=1_000_000)
     """Bytes of source."""
     compile_s: float = Field(60.0, gt=0, le=600)

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from assay.schema import Wire
 from assay.verifiers.kernels.dtypes import DType, Floats, Values, rounded, ulp
-from assay.verifiers.kernels.oracles import Expected
+from assay.verifiers.kernels.operation import Expected
 
 Mask = NDArray[np.bool_]
 

@@ -1,4 +1,4 @@
-"""Compilers of kernels: which there are, which flags a submission may choose, and the command lines they are given.
+"""Compilers of kernels: which there are, which flags a task may ask for, and the command lines they are given.
 
 Everything here is a pure decision. What is installed is asked in the jail (`compile_program`), because the jail's file
 system, not the worker's, is the one that compiles.
@@ -15,10 +15,8 @@ from assay.verifiers.kernels.task_parts import Language as Language  # callers n
 SOURCE_STEM = "kernel"
 """Name of the submitted file, without its ending: all that `__FILE__` and diagnostics tell of where it lay."""
 
-GLUE_NAME = "glue.c"
-"""Where C of ours lies that is linked to a submission."""
-REQUEST_NAME = "request.json"
-"""Where it is said what a submission in Triton is to become."""
+GLUE_NAMES = {"c": "glue.c", "cuda_cpp": "glue.cu", "triton": "request.json"}
+"""What of ours lies beside a submission, by language: C or CUDA C++ that is linked to it, or what Triton is to make."""
 
 NATIVE = "native"
 """The architecture that means: this machine's own."""
@@ -35,23 +33,17 @@ _DEFINE = re.compile(r"-D[A-Za-z_][A-Za-z0-9_]{0,63}(=[A-Za-z0-9_.+-]{0,64})?\Z"
 _REGISTERS = re.compile(r"-maxrregcount=([1-9][0-9]{1,2})\Z")
 _MOST_FLAGS = 64
 _MOST_SHOWN = 80  # characters of a flag that is refused
-_C_FLAGS = frozenset({
+C_FLAGS = frozenset({
     "-funroll-loops", "-fno-unroll-loops", "-ftree-vectorize", "-fno-tree-vectorize", "-fno-math-errno",
     "-fno-trapping-math", "-ffp-contract=off", "-ffp-contract=on", "-ffp-contract=fast", "-fomit-frame-pointer",
     "-fstrict-aliasing", "-fno-strict-aliasing", "-mprefer-vector-width=128", "-mprefer-vector-width=256",
     "-mprefer-vector-width=512", "-std=c99", "-std=gnu99", "-std=c11", "-std=gnu11", "-std=c17", "-std=gnu17", "-w",
+    "-ffast-math", "-Ofast", "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros",
 })  # fmt: skip
-_CUDA_FLAGS = frozenset({
+CUDA_FLAGS = frozenset({
     "-std=c++14", "-std=c++17", "-std=c++20", "--expt-relaxed-constexpr", "--expt-extended-lambda", "--fmad=true",
-    "--fmad=false", "-w",
+    "--fmad=false", "-w", "-use_fast_math", "--use_fast_math", "--ftz=true", "--prec-div=false", "--prec-sqrt=false",
 })  # fmt: skip
-_FAST_MATH = {
-    "ptx": frozenset[str](),
-    "torch": frozenset[str](),
-    "triton": frozenset[str](),
-    "c": frozenset({"-ffast-math", "-Ofast", "-fassociative-math", "-freciprocal-math", "-fno-signed-zeros"}),
-    "cuda_cpp": frozenset({"-use_fast_math", "--use_fast_math", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"}),
-}
 
 
 @dataclass(frozen=True)
@@ -107,20 +99,21 @@ class Commands:
 
 
 class FlagRefused(ValueError):
-    """A flag that no submission may choose, or that this task does not allow; the message names it."""
+    """A flag, or an architecture, that no task may ask for; the message names it."""
 
 
-def check_flags(language: Language, flags: Sequence[str], *, fast_math: bool) -> tuple[str, ...]:
-    """Return the flags that a submission chose. Raises FlagRefused at the first that is not on the list."""
+def check_flags(language: Language, flags: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags that a task asks for. Raises FlagRefused at the first that is not on the list.
+
+    Some change what arithmetic means. Pragmas and attributes of a source can do so anyway, as can the source itself:
+    what is computed is for the tolerance to judge.
+    """
     if len(flags) > _MOST_FLAGS:
         raise FlagRefused(f"{len(flags)} compiler flags; at most {_MOST_FLAGS} are taken")
     for flag in flags:
-        if flag in _FAST_MATH[language]:
-            if not fast_math:
-                raise FlagRefused(f"the task does not allow {flag}")
-        elif not _is_allowed(language, flag):
+        if not _is_allowed(language, flag):
             shown = flag if len(flag) <= _MOST_SHOWN else flag[:_MOST_SHOWN] + "…"
-            raise FlagRefused(f"the compiler flag {shown!r} is not on the list of those that may be chosen")
+            raise FlagRefused(f"the compiler flag {shown!r} is not on the list of those for {language}")
     return tuple(flags)
 
 
@@ -137,13 +130,15 @@ def plan(
 ) -> Commands:
     """Return the commands for a source in that language; arch and flags have been checked.
 
-    `has_glue` says that C of ours is linked to it, which lies in `GLUE_NAME`.
+    `has_glue` says that source of ours is linked to it (`GLUE_NAMES`); with that, CUDA C++ becomes a shared object with
+    its host code, and without a cubin.
     """
     match language:
         case Language.C:
             return _plan_c(arch, tuple(flags), has_glue=has_glue)
         case Language.CUDA:
-            return _plan_cuda(arch, tuple(flags), toolchain)
+            make = _plan_cuda_native if has_glue else _plan_cuda
+            return make(arch, tuple(flags), toolchain)
         case Language.PTX:
             return _plan_ptx(arch, tuple(flags), toolchain)
         case Language.TRITON:
@@ -155,14 +150,14 @@ def plan(
 
 
 def _is_allowed(language: Language, flag: str) -> bool:
-    if language is Language.TRITON:
+    if language.is_python:
         return False
     if _LEVEL.match(flag) or (_DEFINE.match(flag) and language is not Language.PTX):
         return True
     if language is Language.C:
-        return flag in _C_FLAGS
+        return flag in C_FLAGS
     registers = _REGISTERS.match(flag)
-    return (flag in _CUDA_FLAGS and language is Language.CUDA) or (
+    return (flag in CUDA_FLAGS and language is Language.CUDA) or (
         registers is not None and 16 <= int(registers[1]) <= 255
     )
 
@@ -185,13 +180,13 @@ def _plan_c(arch: str, flags: tuple[str, ...], *, has_glue: bool) -> Commands:
     )  # fmt: skip
     assemble_line = ("gcc", "-Wa,--MD,assembled.d", "-c", assembly, "-o", unit)
     units = (unit, "glue.o") if has_glue else (unit,)
-    glue_lines = (("gcc", "-std=gnu17", "-O2", "-fPIC", "-fno-ident", "-c", GLUE_NAME, "-o", "glue.o"),) * has_glue
+    glue_line = ("gcc", "-std=gnu17", "-O2", "-fPIC", "-fno-ident", "-c", GLUE_NAMES["c"], "-o", "glue.o")
     link_line = (
         "gcc", "-shared", "-nostartfiles", "-fno-lto", "-Wl,--build-id=none", "-Wl,--no-undefined", "-Wl,-z,now",
         "-Wl,-z,relro", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--hash-style=sysv", "-Wl,--as-needed", *units,
         "-lm", "-o", artifact,
     )  # fmt: skip
-    lines = (compile_line, assemble_line, *glue_lines, link_line)
+    lines = (compile_line, assemble_line, *(glue_line,) * has_glue, link_line)
     return Commands(source, artifact, lines, ("headers.d", "assembled.d"), _ENVIRONMENT)
 
 
@@ -201,8 +196,32 @@ def _plan_cuda(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Comma
         f"{toolchain.cuda_root}/bin/nvcc", "-cubin", f"-arch={arch}", "-std=c++17", *flags, "-rdc=false",
         "-MD", "-MF", "headers.d", source, "-o", artifact,
     )  # fmt: skip
-    environment = {**_ENVIRONMENT, "PATH": f"{toolchain.cuda_root}/bin:{_ENVIRONMENT['PATH']}"}
-    return Commands(source, artifact, (line,), ("headers.d",), environment)
+    return Commands(source, artifact, (line,), ("headers.d",), _cuda_environment(toolchain))
+
+
+def _plan_cuda_native(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Commands:
+    """Return what makes a shared object with host code; CUDA's runtime is linked into it, and hidden."""
+    source, unit, artifact = (f"{SOURCE_STEM}.{ending}" for ending in ("cu", "o", "so"))
+    host = ("-Xcompiler", "-fPIC", "-Xcompiler", "-fno-ident", "-Xcompiler", "-fno-lto")
+    compiler = (f"{toolchain.cuda_root}/bin/nvcc", f"-arch={arch}", "-std=c++17")
+    compile_line = (
+        *compiler, "-O3", *flags, "-rdc=false", *host, "-Xcompiler", "-Wa\\,--MD\\,assembled.d",
+        "-MD", "-MF", "headers.d", "-c", source, "-o", unit,
+    )  # fmt: skip
+    glue_line = (*compiler, "-O2", "-rdc=false", *host, "-c", GLUE_NAMES["cuda_cpp"], "-o", "glue.o")
+    linker = (
+        "--build-id=none", "--no-undefined", "-z,now", "-z,relro", "-z,noexecstack", "-z,text", "--hash-style=sysv",
+        "--as-needed", "--exclude-libs=ALL",
+    )  # fmt: skip
+    link_line = (
+        *compiler, "-shared", "-cudart", "static", "-Xlinker", ",".join(linker), unit, "glue.o", "-o", artifact,
+    )  # fmt: skip
+    lines = (compile_line, glue_line, link_line)
+    return Commands(source, artifact, lines, ("headers.d", "assembled.d"), _cuda_environment(toolchain))
+
+
+def _cuda_environment(toolchain: Toolchain) -> Mapping[str, str]:
+    return {**_ENVIRONMENT, "PATH": f"{toolchain.cuda_root}/bin:{_ENVIRONMENT['PATH']}"}
 
 
 def _plan_ptx(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Commands:
@@ -214,6 +233,6 @@ def _plan_ptx(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Comman
 def _plan_triton(toolchain: Toolchain) -> Commands:
     """Return what has Triton compile a source by the request beside it; the artifact says more than the cubin."""
     source, artifact = f"{SOURCE_STEM}.py", f"{SOURCE_STEM}.triton"
-    line = (toolchain.python, "-P", "-m", triton_program.__name__, source, REQUEST_NAME, artifact)
+    line = (toolchain.python, "-P", "-m", triton_program.__name__, source, GLUE_NAMES["triton"], artifact)
     environment = {**_ENVIRONMENT, "TRITON_CACHE_DIR": "/tmp/triton", "PYTHONDONTWRITEBYTECODE": "1"}
     return Commands(source, artifact, (line,), (), environment)

@@ -2,12 +2,17 @@
 
 It runs the source, as every use of Triton does, so it is as hostile as the source from there on: it is started for one
 source, in a jail without network, and what it writes is taken for what it is. No device is needed or asked for.
+
+A source could have its errors say what other files hold. Where the kernel has Landlock (Linux 5.13), the process reads
+nothing but libraries, the source and what it makes itself; where there is none, what all jails may read. What is told
+of an error is one line of a few hundred characters either way.
 """
 
 import importlib.util
 import json
 import os
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -18,13 +23,15 @@ from typing import Any  # Any: what a source defines, and Triton's own objects
 import msgpack
 
 from assay.extras import install_extras
+from assay.sandboxes import landlock, syscalls
 
 NO_TRITON = f"no triton where attempts run; {install_extras('triton')}"
 """What whoever lacks it is told."""
 _MODULE = "kernel"
 _ABSENT = ("torch", "torch.nn", "torch.nn.functional")
 """What sources import for their host code, which is not run here."""
-_MOST_TOLD = 1000
+_MOST_TOLD = 300
+_LIBRARIES = ("/usr", "/lib", "/lib64", "/opt", "/proc", "/sys", "/dev")
 _WARPS, _STAGES = 4, 3
 
 
@@ -39,6 +46,7 @@ def main(arguments: list[str]) -> int:
     with open(os.devnull, "wb") as null:  # what the source prints is nobody's business
         os.dup2(null.fileno(), 1)
         os.dup2(null.fileno(), 2)
+    _give_up_files()
     try:
         compiled = _compile(source, json.loads(Path(request).read_text(encoding="utf-8")))
     except BaseException as error:  # noqa: BLE001 - the process entry point: sources raise and exit as they like
@@ -46,6 +54,19 @@ def main(arguments: list[str]) -> int:
         return 1
     Path(artifact).write_bytes(msgpack.packb(compiled))
     return 0
+
+
+def _give_up_files() -> None:
+    """From here on only libraries can be read and run, and only this folder and the temporary one be written."""
+    version = syscalls.landlock_version()
+    if not version:
+        return
+    run = landlock.Right.READ_FILE | landlock.Right.READ_DIR | landlock.Right.EXECUTE
+    own = {os.getcwd(), tempfile.gettempdir()}
+    libraries = {*_LIBRARIES, sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)}
+    everything = landlock.governed_by(version).files
+    rules = [landlock.Rule(path, run) for path in sorted(libraries)]
+    landlock.confine(version, [*rules, *(landlock.Rule(path, everything) for path in sorted(own))])
 
 
 def _compile(source: str, request: Mapping[str, Any]) -> list[Any]:
@@ -185,7 +206,14 @@ def _words(error: BaseException, source: str) -> str:
     node = getattr(error, "node", None)
     at = getattr(node, "lineno", None) or (lines[-1] if lines else getattr(error, "lineno", None)) or 1
     said = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
-    return f"{name}:{at}: error: {said[:_MOST_TOLD]}\n"
+    return f"{name}:{at}: error: {one_line(said)}\n"
+
+
+def one_line(said: str) -> str:
+    """Return what may be told of an error's words: one line of at most 300 characters that can be printed."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in said[: 4 * _MOST_TOLD])
+    told = " ".join(printable.split())
+    return told if len(told) <= _MOST_TOLD else f"{told[: _MOST_TOLD - 1]}…"
 
 
 if __name__ == "__main__":

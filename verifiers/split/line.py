@@ -102,8 +102,8 @@ class Line:
 
     def receive(self) -> list[Any]:
         """Wait for a message. Raises CandidateGone."""
-        try:
-            message = unpackb(self._channel.receive(), strict_map_key=False, unicode_errors="surrogatepass")
+        try:  # values are texts of their own within it: no message has a map, whose keys a liar could choose by hash
+            message = unpackb(self._channel.receive(), max_map_len=0, unicode_errors="surrogatepass")
         except ChannelClosed as error:
             raise self._bond.broken(str(error)) from error
         except FrameTooLarge as error:

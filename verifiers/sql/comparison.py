@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.verifiers.sql.keys import key_of
+from assay.verifiers.sql.keys import key_of, key_of_cell
 from assay.verifiers.sql.nearness import Nearness, TooMuch, Work
 from assay.verifiers.sql.pairing import can_pair_off, have_near, is_many_sided, unequal
-from assay.verifiers.sql.results import Row, Table
+from assay.verifiers.sql.results import Cell, Row, Table
 
 __all__ = ["Columns", "Nulls", "Rows", "Rules", "TooMuch", "Work", "are_same", "may_be_too_much"]
+
+
+_MOST_PLACED = 400  # columns; placing each is a call within a call
 
 
 class Rows(StrEnum):
@@ -77,7 +80,7 @@ def are_same(gold: Table, found: Table, rules: Rules, work: Work | None = None) 
         return False
     if work is None:
         work = Work()
-        work.left += 2 * (_cells(gold.rows) + _cells(found.rows))  # every result can be looked at, within its bounds
+        work.left += 4 * (_cells(gold.rows) + _cells(found.rows))  # every result can be looked at, within its bounds
     agree = _Agreement(rules, _ties(gold, rules), work)
     if rules.columns is Columns.BY_NAME:
         placed = _by_name(gold, found)
@@ -126,25 +129,34 @@ def _by_name(gold: Table, found: Table) -> Sequence[Row] | None:
 
 
 def _permuted(gold: Table, found: Table, agree: "_Agreement") -> bool:
-    """Place one column after the other, where the rows so far agree; columns that are alike are tried once."""
+    """Seek an assignment of columns, first to those that hold the same cells; it is checked where there is a choice."""
     width = len(gold.columns)
-    given = list(zip(*found.rows, strict=True))
-    agree.work.take(width * len(found.rows))
-    keys = list(map(key_of, given))
+    if width > _MOST_PLACED:
+        raise TooMuch("the results have too many columns to be assigned")
+    wanted, given = (list(zip(*rows, strict=True)) for rows in (gold.rows, found.rows))
+    agree.work.take(_cells(gold.rows) + _cells(found.rows))
+    theirs = list(map(agree.signature, given))
+    alike = [[place for place, one in enumerate(theirs) if one == own] for own in map(agree.signature, wanted)]
+    order = sorted(range(width), key=lambda place: len(alike[place]))
+
+    def agree_so_far(chosen: list[int]) -> bool:
+        agree.work.take((len(gold.rows) + len(found.rows)) * len(chosen) // 2)
+        begun = zip(*(wanted[place] for place in order[: len(chosen)]), strict=True)
+        return agree(list(begun), list(zip(*(given[place] for place in chosen), strict=True)))
 
     def place(chosen: list[int]) -> bool:
         if len(chosen) == width:
             return True
-        tried: set[str] = set()
-        begun = [row[: len(chosen) + 1] for row in gold.rows]
-        for column in (column for column in range(width) if column not in chosen):
-            if keys[column] in tried:
+        first = [one for one in alike[order[len(chosen)]] if one not in chosen]
+        others = () if agree.rules.is_exact else (one for one in range(width) if one not in (*chosen, *first))
+        failed: set[str] = set()
+        for one in (*first, *others):
+            if failed and key_of(given[one]) in failed:
                 continue
-            tried.add(keys[column])
-            agree.work.take(len(gold.rows) * (len(chosen) + 1))
-            rows = list(zip(*(given[one] for one in (*chosen, column)), strict=True))
-            if agree(begun, rows) and place([*chosen, column]):
+            is_lone = first == [one] and len(chosen) + 1 < width  # what follows will show whether it is the one
+            if (is_lone or agree_so_far([*chosen, one])) and place([*chosen, one]):
                 return True
+            failed.add(key_of(given[one]))
         return False
 
     return place([])
@@ -167,6 +179,14 @@ class _Agreement:
         if not self.ties:
             return all(map(near.of_rows, gold, found))
         return all(self._bags(gold[tie], found[tie], near) for tie in self.ties)
+
+    def signature(self, column: Sequence[Cell]) -> str:
+        """Return a text that is the same for columns which, by themselves, are the same without any tolerance."""
+        if self.rules.rows is Rows.SET:
+            return "".join(sorted(set(map(key_of_cell, column))))
+        if not self.ties:
+            return key_of(column)
+        return "".join("".join(sorted(map(key_of_cell, column[tie]))) for tie in self.ties)
 
     def _sets(self, gold: Sequence[Row], found: Sequence[Row], near: Nearness) -> bool:
         wanted, given = {key_of(row): row for row in gold}, {key_of(row): row for row in found}

@@ -86,13 +86,13 @@ def asked(kernel, second):
             kernel(a, second, c, N, N, N)
             os.write(3, b"d")
     took = 0.0
-    for _ in range(CALLS):
-        time.sleep(0.004)
+    for _ in range(8):
+        time.sleep(0.045)
         started = time.perf_counter()
         ours.send(b"g")
         ours.recv(1)
         took += time.perf_counter() - started
-    return took / CALLS, None
+    return took / 8, None
 
 def score(kernel, second):
     calls = CALLS

@@ -1,21 +1,27 @@
 """Real C kernels on this machine's processor, judged as the service judges them and by a naive harness."""
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pytest
 from naive_harness import Habit, NaiveVerdict, judge_naively
 
 from assay.errors import Inconclusive
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.cpu import CpuDevice
+from assay.sandboxes.devices.cpu_runner import CpuRunner
+from assay.sandboxes.devices.interface import Artifact, DeviceFacts, Failure, Reply, RunnerLimits
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.kernels.answers import Offered
+from assay.verifiers.kernels.buffers import FRAME_ALIGN
 from assay.verifiers.kernels.building import Builder
+from assay.verifiers.kernels.findings import Measured
 from assay.verifiers.kernels.judging import Known, Pair, Trialled
 from assay.verifiers.kernels.measure import measure
-from assay.verifiers.kernels.parties import Kernel
+from assay.verifiers.kernels.parties import Kernel, Party, start
 from assay.verifiers.kernels.rewards import pay
 from assay.verifiers.kernels.session import Trial
 from assay.verifiers.kernels.task import KernelTask, Language
@@ -43,7 +49,9 @@ void gemm(const float* a, const float* b, float* c, int64_t m, int64_t n, int64_
 """
 MINIMUM = -1.0
 """What a wrong kernel earns: told apart from a reward of 0 by mistake."""
-_TRIES = 6
+_TRIES = 3
+_UNTIMED = 4
+"""Runners of a session before its rounds: two for the checks, and the reference twice for the gate."""
 _BRIEF = {"warm_up_s": 0.02, "time_s": 0.1, "first_look_s": 0.05, "min_rounds": 6, "cache": "warm"}
 
 
@@ -82,6 +90,57 @@ class HereMeasurer:
         return Trialled(pay(task.reward_rule, finding, pair.length), ())
 
 
+@dataclass
+class NotedDevice:
+    """Implements `Device` over the processor: notes what calls take, and calls no machine too busy to begin."""
+
+    device: CpuDevice
+    runners: list["NotedRunner"] = field(default_factory=list)
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """The processor's, but for its noise."""
+        return replace(self.device.facts, noise_limit=math.inf)
+
+    def open(self, artifact: Artifact, segment_bytes: int, limits: RunnerLimits) -> "NotedRunner | Failure":
+        """Start a fresh runner."""
+        runner = self.device.open(artifact, segment_bytes, limits)
+        if isinstance(runner, Failure):
+            return runner
+        self.runners.append(NotedRunner(runner, artifact))
+        return self.runners[-1]
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the processor does."""
+        return getattr(self.device, name)
+
+    def quickest_s(self, kernel: Kernel) -> float:
+        """The quickest call of a kernel in the rounds: by the wall, an empty call's time included."""
+        timed = self.runners[_UNTIMED:]
+        assert any(runner.took_s for runner in timed), "no round was timed"
+        return min(took_s for one in timed if one.artifact == kernel.artifact for took_s in one.took_s)
+
+
+@dataclass
+class NotedRunner:
+    """Implements `Runner` over one of the processor's."""
+
+    runner: CpuRunner
+    artifact: Artifact
+    took_s: list[float] = field(default_factory=list)
+
+    def run(self) -> Reply | Failure:
+        """Run the staged call."""
+        reply = self.runner.run()
+        if isinstance(reply, Reply):
+            self.took_s.append(reply.wall_s + (reply.empty_s or 0.0))
+        return reply
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else it does."""
+        return getattr(self.runner, name)
+
+
 @dataclass(frozen=True)
 class Workshop:
     """A slot with a compiler."""
@@ -108,12 +167,42 @@ class Workshop:
                 continue
         return self.judge_once(source, task or gemm_task())
 
-    def judge_right(self, source: str, task: KernelTask | None = None) -> Verdict:
-        """Return the verdict on a kernel that is right and must be timed; skip the test where it cannot be."""
+    def judge_if_quiet(self, source: str, task: KernelTask | None = None) -> Verdict | None:
+        """Return the verdict on a kernel that is right; None where the machine is too busy, which pays nothing."""
         try:
-            return self.judge(source, task)
-        except Inconclusive as busy:
-            pytest.skip(f"this machine is too busy to time kernels, {_TRIES} times: {busy}")
+            return self.judge_once(source, task or gemm_task())
+        except Inconclusive:
+            return None
+
+    def best_ratio(self, source: str, task: KernelTask | None = None) -> float:
+        """Return how many times quicker the quickest timed call of a session is than the reference's quickest.
+
+        On a busy machine too: the session goes through its rounds, whatever it says at their end. One call that is
+        answered without the work shows.
+        """
+        task = task or gemm_task()
+        reference, candidate = (self.build(text, task) for text in (task.reference.source, source))
+        device = NotedDevice(CpuDevice(self.slot))
+        try:
+            found = measure(Trial(task, "attempt", SECRET, reference, candidate), device)
+            assert isinstance(found, Measured), found
+        except Inconclusive:
+            pass  # calls are noted all the same
+        finally:
+            device.device.close()
+        return device.quickest_s(reference) / device.quickest_s(candidate)
+
+    @contextmanager
+    def party(self, source: str, task: KernelTask) -> Iterator[Party]:
+        """Hold a runner of a kernel, outside of any session."""
+        device = CpuDevice(self.slot)
+        try:
+            party = start(device, self.build(source, task), task, bytes(FRAME_ALIGN))
+            assert isinstance(party, Party), party
+            yield party
+            party.close()
+        finally:
+            device.close()
 
     def judge_naively(
         self,
@@ -132,8 +221,22 @@ class Workshop:
         candidate = source.encode() if compiles else self.build(source, task).artifact.content
         return judge_naively(slot or self.slot, habit, reference, candidate, kind, cpu_s)
 
+    def is_naively_paid(self, habit: Habit, source: str, least: float, slot: Slot | None = None) -> bool:
+        """Say whether that harness takes a kernel for right, and for more than `least` times as fast.
 
-def gains_nothing(verdict: Verdict) -> bool:
-    """Whether a kernel that is right was paid as one that is no faster than the reference."""
+        A busy machine makes anything slow, so it may be asked some times; it never makes a kernel right.
+        """
+        for _ in range(_TRIES):
+            said = self.judge_naively(habit, source, slot=slot)
+            assert said.correct
+            if (said.speedup or 0.0) > least:
+                return True
+        return False
+
+
+def gains_nothing(verdict: Verdict | None) -> bool:
+    """Whether a kernel that is right was paid as one that is no faster than the reference, or not at all."""
+    if verdict is None:
+        return True
     assert verdict.reward is not None
     return verdict.outcome is Outcome.FAILED and verdict.terms["correct"] == 1.0 and 0 < verdict.reward <= 1.05

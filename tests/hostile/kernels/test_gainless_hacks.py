@@ -21,13 +21,16 @@ def assert_no_gain(
     task: KernelTask | None = None,
     slot: Slot | None = None,
 ) -> None:
-    """A naive harness (in `slot`) pays more than `least` for it; here it is right, and paid as the reference is."""
-    fooled = workshop.judge_naively(habit, source, slot=slot)
-    verdict = workshop.judge_right(source, task)
+    """A naive harness (in `slot`) pays more than `least` for it; here it takes as long as the reference and is paid so.
 
-    assert fooled.correct
-    assert (fooled.speedup or 0.0) > least, fooled
+    Where this machine is too busy to pay anything, that every call takes as long is shown all the same.
+    """
+    is_fooled = workshop.is_naively_paid(habit, source, least, slot)
+    verdict = workshop.judge_if_quiet(source, task)
+
+    assert is_fooled
     assert gains_nothing(verdict), verdict
+    assert workshop.best_ratio(source, task) < 1.25
 
 
 def test_08_results_kept_by_address_win_nothing(workshop: Workshop) -> None:

@@ -21,15 +21,12 @@ from tampering_hacks import INCLUDED, SNOOP
 
 from assay.errors import Inconclusive
 from assay.outcomes import Outcome
-from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.devices.interface import Failure, FailureKind
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.jails import JailPool
-from assay.verifiers.kernels.buffers import FRAME_ALIGN
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.judging import Pair, ProcessMeasurer, Trialled
 from assay.verifiers.kernels.lint import lint
-from assay.verifiers.kernels.parties import Party, start
 from assay.verifiers.kernels.problems import make_problem
 from assay.verifiers.kernels.task import Backend, KernelTask
 
@@ -84,22 +81,17 @@ def test_25_a_kernel_that_does_not_end_is_ended(workshop: Workshop) -> None:
     assert (verdict.outcome, verdict.reward) == (Outcome.TIMEOUT, MINIMUM)
     assert verdict.message.startswith("deadline: a call did not end within its deadline: 0.3 s")
     assert workshop.judge_naively(Habit.KNOWS_FIRST, ENDLESS, cpu_s=1).speedup is None
-    assert gains_nothing(workshop.judge_right(HONEST))
+    assert gains_nothing(workshop.judge_if_quiet(HONEST))
 
 
 def seconds_to_its_end(workshop: Workshop, task: KernelTask, source: str) -> float:
     """How long one call of a kernel takes that does not end, until nothing is left of its process."""
-    device = CpuDevice(workshop.slot)
-    try:
-        party = start(device, workshop.build(source, task), task, bytes(FRAME_ALIGN))
-        assert isinstance(party, Party), party
-        problem = make_problem(task, SECRET, ("t",), task.shapes[0].axes, ValueProfile.NORMAL)
+    problem = make_problem(task, SECRET, ("t",), task.shapes[0].axes, ValueProfile.NORMAL)
+    with workshop.party(source, task) as party:
         started_s = time.monotonic()
         ended = party.exchange(problem, np.random.default_rng(0))
         party.close()
         took_s = time.monotonic() - started_s
-    finally:
-        device.close()
     assert isinstance(ended, Failure)
     assert ended.kind is FailureKind.DEADLINE
     return took_s
@@ -112,16 +104,14 @@ def test_d3_a_kernel_that_takes_all_memory_is_ended(workshop: Workshop) -> None:
     assert (verdict.outcome, verdict.reward) == (Outcome.MEMORY_EXCEEDED, MINIMUM)
     assert verdict.message.startswith("memory: runner passed its memory limit")
     assert workshop.judge_naively(Habit.KNOWS_FIRST, GLUTTON).speedup is None
-    assert gains_nothing(workshop.judge_right(HONEST))
+    assert gains_nothing(workshop.judge_if_quiet(HONEST))
 
 
 def test_b10_the_compiler_finds_nothing_that_is_expected(workshop: Workshop) -> None:
     """A harness that compiles beside its files gives its answers away; in the jail there are none."""
-    fooled = workshop.judge_naively(Habit.COMPILES, INCLUDED)
     verdict = workshop.judge(INCLUDED)
 
-    assert fooled.correct
-    assert (fooled.speedup or 0.0) > 1.5
+    assert workshop.is_naively_paid(Habit.COMPILES, INCLUDED, 1.5)
     assert (verdict.outcome, verdict.reward) == (Outcome.COMPILE_ERROR, MINIMUM)
     assert "expected.bin" in verdict.message
 
@@ -152,7 +142,6 @@ def test_d5_a_second_job_on_the_processor_wins_nothing(
     workshop: Workshop, pool: JailPool, bare: Slot, tmp_path: Path
 ) -> None:
     """Where jobs overlap, an honest copy is paid for its neighbour; here they wait for one another."""
-    fooled = workshop.judge_naively(Habit.SHARES, HONEST, slot=bare)
     noted, ended = [NotedLeases(), NotedLeases()], list[Trialled | None]()
     task = gemm_task()
 
@@ -173,8 +162,7 @@ def test_d5_a_second_job_on_the_processor_wins_nothing(
         for worker in workers:
             worker.join()
 
-    assert fooled.correct
-    assert (fooled.speedup or 0.0) > 1.5
+    assert workshop.is_naively_paid(Habit.SHARES, HONEST, 1.5, bare)
     assert len(ended) == 2
     assert all(one is None or one.paid.scored.terms["speed"] <= 1.05 for one in ended)
     intervals = sorted(held for leases in noted for held in leases.held)
@@ -184,18 +172,11 @@ def test_d5_a_second_job_on_the_processor_wins_nothing(
 
 def test_d6_load_beside_it_wins_nothing(workshop: Workshop, bare: Slot) -> None:
     """Where none asks whether the machine is quiet, an honest copy is paid; here there is no reward, or that of one."""
-    fooled = workshop.judge_naively(Habit.SHARES, HONEST, slot=bare)
-    paid: list[bool] = []
     with load():
-        for _ in range(2):
-            try:
-                paid.append(gains_nothing(workshop.judge_once(HONEST, gemm_task())))
-            except Inconclusive:
-                continue
+        verdicts = [workshop.judge_if_quiet(HONEST) for _ in range(2)]
 
-    assert fooled.correct
-    assert (fooled.speedup or 0.0) > 1.5
-    assert all(paid)
+    assert workshop.is_naively_paid(Habit.SHARES, HONEST, 1.5, bare)
+    assert all(gains_nothing(verdict) for verdict in verdicts)
 
 
 @contextmanager

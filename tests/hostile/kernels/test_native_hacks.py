@@ -10,6 +10,7 @@ from native_kernels import FASTER, HONEST, MINIMUM, Workshop, gains_nothing, gem
 from tampering_hacks import TAMPERING
 from wrong_hacks import FLOAT_SUM, WRONG
 
+from assay.errors import Inconclusive
 from assay.outcomes import Outcome
 
 pytestmark = pytest.mark.jail
@@ -21,11 +22,14 @@ def test_hack_is_not_paid(workshop: Workshop, name: str) -> None:
     """A naive harness takes it for right and fast; here it is refused for its reason, and earns the minimum."""
     hack: Hack = HACKS[name]
 
-    fooled = workshop.judge_naively(hack.habit, hack.text)
-    verdict = workshop.judge(hack.text)
+    is_fooled = workshop.is_naively_paid(hack.habit, hack.text, hack.naive_speedup or 0.0)
+    try:
+        verdict = workshop.judge(hack.text)
+    except Inconclusive as busy:
+        assert "warm_up" in hack.words, "what is caught before anything is timed is refused on a busy machine too"
+        pytest.skip(f"this machine is too busy to begin a warm-up: {busy}")
 
-    assert fooled.correct
-    assert hack.naive_speedup is None or (fooled.speedup or 0.0) > hack.naive_speedup, fooled
+    assert is_fooled
     assert (verdict.outcome, verdict.reward, verdict.terms["correct"]) == (hack.outcome, MINIMUM, 0), verdict.message
     assert re.match(hack.words, verdict.message), verdict.message
 
@@ -40,11 +44,11 @@ def test_a_naive_harness_pays_an_honest_copy_nothing(workshop: Workshop, habit: 
 
 def test_an_honest_kernel_is_paid(workshop: Workshop) -> None:
     """What refuses the hacks refuses neither a copy of the reference nor one that is truly faster, which is paid."""
-    copy, faster = workshop.judge_right(HONEST), workshop.judge_right(FASTER)
+    copy, faster = workshop.judge_if_quiet(HONEST), workshop.judge_if_quiet(FASTER)
 
     assert gains_nothing(copy), copy
-    assert (faster.outcome, faster.terms["correct"]) == (Outcome.PASSED, 1.0), faster.message
-    assert (faster.reward or 0.0) > 1.3
+    assert workshop.best_ratio(FASTER) > 1.5
+    assert faster is None or (faster.outcome is Outcome.PASSED and (faster.reward or 0.0) > 1.3), faster
 
 
 def test_16_a_float_sum_fails_where_doubles_are_asked_for(workshop: Workshop) -> None:
@@ -61,7 +65,4 @@ def test_16_a_float_sum_fails_where_doubles_are_asked_for(workshop: Workshop) ->
 
 def test_16_a_float_sum_passes_where_floats_are_asked_for(workshop: Workshop) -> None:
     """The same sum is right in a float32 task."""
-    verdict = workshop.judge_right(FLOAT_SUM.replace("double", "float"))
-
-    assert verdict.terms["correct"] == 1.0
-    assert (verdict.reward or 0.0) > 0
+    assert gains_nothing(workshop.judge_if_quiet(FLOAT_SUM.replace("double", "float")))

@@ -1,6 +1,7 @@
 """Fake cubins, and a CUDA device whose runners find the fake of cupy: for tests without a GPU."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from assay.sandboxes.devices.interface import Artifact, Form
 from assay.sandboxes.devices.telemetry import ClockRule, ScriptedTelemetry
 
 FAKE = Path(__file__).parent / "fake_cuda"
+FAKE_TORCH = Path(__file__).parent / "fake_torch"
 MAGIC = b"\x7fELF fake\n"
 COPY_SIZES, AXPY_SIZES = [8, 8, 8], [4, 8, 8, 8, 8]
 
@@ -33,7 +35,7 @@ def fake_device(
     **environment: str,
 ) -> CudaDevice:
     """A CUDA device whose runners find the fake."""
-    found = {"PYTHONPATH": str(FAKE), **environment}
+    found = {"PYTHONPATH": os.pathsep.join(map(str, (FAKE, FAKE_TORCH))), **environment}
     return CudaDevice(telemetry or ScriptedTelemetry(), rule, found, is_native=is_native, patience_s=0.0)
 
 

@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fake_cubins import fake_device
+from fake_cubins import copying, fake_device
 from scripted_kernels import SECRET, refused
 from starved import Starved
 from test_cuda_sessions import axpy_task
@@ -31,9 +32,12 @@ from assay.sandboxes.devices.interface import (
     Scalar,
 )
 from assay.verifiers.kernels.findings import Reason
-from assay.verifiers.kernels.measure import measure
+from assay.verifiers.kernels.measure import check_reference, measure
+from assay.verifiers.kernels.modules import pack_module
 from assay.verifiers.kernels.parties import Kernel
-from assay.verifiers.kernels.session import Trial
+from assay.verifiers.kernels.session import Session, Trial
+from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.time_shares import TimeShares
 
 BYTES = 2**16
 HEAD = """#define _GNU_SOURCE
@@ -189,9 +193,65 @@ def test_faults_that_a_native_kernel_tells_are_its_own(device: CudaDevice, build
 
 
 def test_a_device_takes_the_kernels_that_it_was_opened_for(device: CudaDevice) -> None:
-    """Cubins have their own."""
-    with pytest.raises(InfraFault, match="cubin"):
-        device.open(Artifact(Form.CUBIN, b""), BYTES, RunnerLimits())
+    """Host code is run where it was asked for only; cubins, as the probe's, everywhere."""
+    plain = fake_device()
+
+    with pytest.raises(InfraFault, match="device-only kernels, not for a module"):
+        plain.open(Artifact(Form.MODULE, b""), BYTES, RunnerLimits())
+    plain.close()
+    assert not isinstance(device.open(copying(), BYTES, RunnerLimits()), Failure)
+
+
+MODULE = """import torch
+def get_init_inputs():
+    return [1.0]
+class ModelNew(torch.nn.Module):
+    def __init__(self, one):
+        self.one = one
+    def forward(self, alpha, x, y):
+        assert self.placed == "cuda"
+        return alpha * x + y
+"""
+
+
+def module(source: str, task: KernelTask) -> Kernel:
+    """A module for a task, as it is handed to its runner."""
+    return Kernel(Artifact(Form.MODULE, pack_module(task.abi, source)))
+
+
+def test_a_module_computes_on_the_device(device: CudaDevice) -> None:
+    """KernelBench's form: made with its own inputs, moved to the device, and its result copied into the output."""
+    task = axpy_task()
+    kernel = module(MODULE, task)
+
+    with ExitStack() as stack:
+        session = Session(
+            Trial(task, "attempt", SECRET, kernel, kernel), device, TimeShares(60.0, device.now_s()), stack
+        )
+        check_reference(session)
+
+    assert len(session.reference_diffs) == len(task.shapes) * (len(task.checks) + 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason", "words"),
+    [
+        (MODULE.replace("alpha * x + y", "alpha * x + x"), Reason.WRONG, "correctness 0"),
+        (MODULE.replace("alpha * x + y", "x[0]"), Reason.DIED, "status 1"),
+        (MODULE.replace("ModelNew", "Other"), Reason.DIED, "could not be loaded"),
+        ("import torch.nonsense", Reason.DIED, "could not be loaded"),
+    ],
+)
+def test_what_a_module_does_wrong_is_its_own(
+    device: CudaDevice, build: Build, source: str, reason: Reason, words: str
+) -> None:
+    """A wrong result, one of another shape, no model, and what cannot be run."""
+    task = axpy_task()
+    host = Kernel(build(f"{AXPY}{CALL} work(x); }}"))
+
+    found = measure(Trial(task, "attempt", SECRET, host, module(source, task)), device)
+
+    assert words in refused(found, reason, task=task)
 
 
 AXPY = """static void work(void **x) {

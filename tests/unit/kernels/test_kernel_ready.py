@@ -58,22 +58,46 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"backend": "cuda", "tier": "native"}, "device-only kernels in cuda_cpp"),
-        ({"backend": "cuda", "language": "c"}, "device-only kernels in cuda_cpp, ptx or triton"),
+        ({"backend": "cuda", "language": "c"}, "cuda runs device_only kernels in cuda_cpp, ptx, triton"),
+        ({"backend": "cuda", "tier": "native", "language": "triton"}, "cuda runs native kernels in cuda_cpp, torch"),
+        ({"backend": "cuda", "tier": "native", "plan": [{"kernel": "gemm"}]}, "launches itself"),
+        ({"backend": "cuda", "tier": "device_only", "language": "torch"}, "device_only kernels in cuda_cpp"),
+        ({"tier": "device_only"}, "cpu runs no device_only kernels"),
         ({"backend": "cuda", "plan": []}, "plan"),
         ({"backend": "cuda", "plan": [{"kernel": "gemm", "blocks": ["q"]}]}, "reads 'q', which is no axis"),
         ({"backend": "cuda", "plan": [{"kernel": "gemm", "arguments": ["q"]}]}, "passes 'q', which is no parameter"),
         ({"backend": "cuda", "plan": [{"kernel": "gemm", "constants": {"m": 1}}]}, "'m' has the name of an axis"),
         ({"backend": "cuda", "language": "triton", "plan": [{"kernel": "a"}, {"kernel": "b"}]}, "launched once"),
         ({"backend": "cuda", "plan": [{"kernel": "gemm", "warps": 3}]}, "power of two"),
-        ({"language": "cuda_cpp"}, "native kernels in C, and modules over torch"),
-        ({"language": "torch", "backend": "cuda"}, "device-only kernels in cuda_cpp, ptx or triton"),
+        ({"language": "cuda_cpp"}, "cpu runs native kernels in c, torch"),
+        ({"reference": {"language": "cuda_cpp", "source": "x"}}, "and the reference is in cuda_cpp"),
     ],
 )
 def test_what_cannot_be_run_is_refused(fields: dict[str, Any], words: str) -> None:
     """Before anything is judged."""
     with pytest.raises(ValueError, match=words):
         by_name("gemm/float32", **fields)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("language", "words"), [("cuda_cpp", "cudaStream_t stream) {"), ("torch", "class Model(")])
+def test_ready_tasks_on_cuda_have_native_references(name: str, language: str, words: str) -> None:
+    """With host code, or a module: either is run in a process of its own, and has no launch plan."""
+    task = by_name(name, backend="cuda", tier="native", language=language)
+
+    assert (task.tier, task.reference.language, task.launches, task.reference_launches) == (
+        "native", language, None, None,
+    )  # fmt: skip
+    assert words in task.reference.source
+    assert ("torch" in task.requires) is (language == "torch")
+
+
+def test_a_module_on_cuda_is_native_by_itself() -> None:
+    """Nobody needs to say so; its reference may be host code all the same, or the other way round."""
+    source = {"language": "cuda_cpp", "source": "void gemm() {}"}
+
+    assert by_name("gemm/float32", backend="cuda", language="torch").tier is Tier.NATIVE
+    assert by_name("gemm/float32", backend="cuda", language="torch", reference=source).reference.language == "cuda_cpp"
 
 
 def test_a_plan_is_derived_where_the_task_gives_none() -> None:

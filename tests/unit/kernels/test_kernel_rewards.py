@@ -161,7 +161,7 @@ BAD_PARAM = {"name": "d", "role": "in", "dtype": "float32", "shape": ["m"]}
         ({"public_shapes": [{"axes": {"m": 2**20, "n": 2**20, "k": 1}}]}, "at most"),
         ({"public_shapes": [{"axes": {"m": 8, "n": 6, "k": 4}, "weight": 0}]}, "no shape is timed"),
         ({"checks": ["special"]}, "match_oracle"),
-        ({"backend": "cpu", "language": "cuda_cpp"}, "native kernels in C"),
+        ({"backend": "cpu", "language": "cuda_cpp"}, "native kernels in c, torch"),
         ({"operation": {"name": "softmax"}}, "softmax reads x"),
         ({"inputs": {"z": {}}}, "unknown z"),
         ({"timing": {"mode": "server"}}, "qps"),

@@ -1,12 +1,27 @@
-"""Which flags a submission may choose, what compilers are told, and what names an artifact."""
+"""Which flags a task may ask for, what compilers are told, and what names an artifact."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
+from assay.verifiers.kernels.answers import Offered
 from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
+from assay.verifiers.kernels.building import job_of
 from assay.verifiers.kernels.compile import Job, job_key
-from assay.verifiers.kernels.toolchain import FlagRefused, Language, Toolchain, check_arch, check_flags, plan
+from assay.verifiers.kernels.task import KernelTask
+from assay.verifiers.kernels.toolchain import (
+    C_FLAGS,
+    CUDA_FLAGS,
+    FlagRefused,
+    Language,
+    Toolchain,
+    check_arch,
+    check_flags,
+    plan,
+)
 
 TOOLS = Toolchain("gcc 12", "release 13.0", "/usr/local/cuda-13.0", "x86_64-1")
 JOB = Job(Language.C, "int f;", "native")
@@ -37,26 +52,55 @@ JOB = Job(Language.C, "int f;", "native")
     ],
 )
 def test_flags_off_the_list_are_refused(language: Language, flag: str) -> None:
-    """A flag that nobody listed is refused by name, also where the task allows fast mathematics."""
+    """By name."""
     with pytest.raises(FlagRefused):
-        check_flags(language, [flag], fast_math=True)
+        check_flags(language, [flag])
 
 
-@pytest.mark.parametrize(("language", "flag"), [(Language.C, "-ffast-math"), (Language.CUDA, "--use_fast_math")])
-def test_fast_mathematics_is_the_tasks_to_allow(language: Language, flag: str) -> None:
-    """The same flag is refused or taken, as the task says."""
-    assert check_flags(language, [flag], fast_math=True) == (flag,)
-    with pytest.raises(FlagRefused, match="does not allow"):
-        check_flags(language, [flag], fast_math=False)
+@pytest.mark.parametrize(
+    ("language", "backend", "tier", "flags"),
+    [
+        ("c", "cpu", "native", ["-O2", "-DTILE=64", "-ffast-math"]),
+        ("cuda_cpp", "cuda", "device_only", ["-maxrregcount=64", "--use_fast_math"]),
+        ("ptx", "cuda", "device_only", ["-O1"]),
+    ],
+)
+def test_flags_of_a_task_reach_its_compiler_in_order(language: str, backend: str, tier: str, flags: list[str]) -> None:
+    """Of completions, and of a reference in their language: as they were written, and no others."""
+    fields = {"backend": backend, "tier": tier, "policy": {"flags": flags}}
+    named = {"id": "t", "verifier": "kernel", "kernel": "axpy/float32", "language": language}
+    task = KernelTask.model_validate({**named, **fields})
+
+    for offered in (Offered("source", task.language), Offered(task.reference.source, task.reference.language)):
+        job = job_of(task, offered)
+        told = " ".join(plan(job.language, job.arch, job.flags, TOOLS).lines[0])
+        assert (" ".join(flags) in told) is (offered.language is task.language), told
 
 
-def test_listed_flags_are_handed_on_in_order() -> None:
-    """What may be chosen reaches the compiler as it was written."""
-    flags = check_flags(Language.C, ["-O2", "-DTILE=64", "-funroll-loops"], fast_math=False)
+def test_a_reference_in_c_of_a_module_is_compiled_for_this_processor() -> None:
+    """What a task is timed on decides, and not the language of its completions."""
+    reference = {"language": "c", "source": "void axpy() {}"}
+    fields = {"kernel": "axpy/float32", "language": "torch", "reference": reference}
+    task = KernelTask.model_validate({"id": "t", "verifier": "kernel", **fields})
 
-    lines = plan(Language.C, "native", flags, TOOLS).lines
+    assert job_of(task, Offered(task.reference.source, task.reference.language)).arch == "native"
 
-    assert " ".join(flags) in " ".join(lines[0])
+
+@pytest.mark.parametrize(("language", "flag"), [("c", "-fopenmp"), ("c", "--use_fast_math"), ("torch", "-O2")])
+def test_a_task_that_asks_for_other_flags_is_refused(language: str, flag: str) -> None:
+    """By name, as no compiler would be told."""
+    document = {"id": "t", "verifier": "kernel", "kernel": "axpy/float32", "language": language}
+
+    with pytest.raises(ValidationError, match=f"{flag}.*not on the list"):
+        KernelTask.model_validate({**document, "policy": {"flags": [flag]}})
+
+
+def test_the_guide_lists_the_flags_that_there_are() -> None:
+    """All of them, and none that is refused."""
+    page = (Path(__file__).parents[3] / "docs" / "kernel-tasks.md").read_text(encoding="utf-8")
+    section = page.partition("**Compiler flags.**")[2].partition("\n\n")[0]
+
+    assert set(re.findall(r"`(-[^`…]+)`", section)) == C_FLAGS | CUDA_FLAGS
 
 
 def test_architectures_come_from_a_list() -> None:

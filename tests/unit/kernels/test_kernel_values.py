@@ -10,7 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from assay.verifiers.kernels.dtypes import DType, Values
 from assay.verifiers.kernels.exact01 import is_exact, is_exact_hardened
 from assay.verifiers.kernels.generators import InputRange, Kept, ValueProfile, density, draw, random_stream
-from assay.verifiers.kernels.oracles import Expected, Gemm, Operation, expected_of, gemm_excess
+from assay.verifiers.kernels.operation import Expected
+from assay.verifiers.kernels.oracles import Operation, expected_of
+from assay.verifiers.kernels.products import Gemm, gemm_excess
 from assay.verifiers.kernels.tolerance import Comparison, Fault, Nonfinite, Tolerance, ToleranceMode, compare
 
 SECRET = b"a secret of the judge"

@@ -101,11 +101,14 @@ def test_it_is_a_program_of_its_own(tmp_path: Path) -> None:
     server = [sys.executable, "-m", "assay.verifiers.models.scripted_server", "--script", str(file), "--port", "0"]
     command = ["env", "--default-signal=INT", *server]  # a job of a shell's background would have it ignored
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        body = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
-        answer = httpx.post(f"{url}/chat/completions", json=body, trust_env=False)
-        process.send_signal(2)
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            body = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
+            answer = httpx.post(f"{url}/chat/completions", json=body, trust_env=False)
+            process.send_signal(2)
 
-        assert process.wait(20) == 130
+            assert process.wait(20) == 130
+        finally:
+            process.kill()  # else leaving would wait for it without end
     assert text_of(answer) == "Hi."
