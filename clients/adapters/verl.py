@@ -8,7 +8,6 @@
 attempt without a verdict raises, unless `missing` says which number stands for it.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any  # Any: columns belong to the data set
@@ -18,8 +17,8 @@ from assay.clients.async_client import AsyncClient
 from assay.clients.client import Client
 from assay.errors import InfraFault
 from assay.schema import Result
+from assay.settings import service_address
 
-URL_VARIABLE, KEY_VARIABLE = "ASSAY_URL", "ASSAY_API_KEY"
 _TASK_OF = from_column("ground_truth")
 
 
@@ -51,7 +50,7 @@ async def compute_score_async(
 ) -> dict[str, Any]:
     """Return what `compute_score` does, awaited: for verl's reward loop, which scores as samples finish."""
     del data_source, extra_info
-    async with AsyncClient(_url(assay_url), api_key=os.environ.get(KEY_VARIABLE)) as client:
+    async with AsyncClient(_url(assay_url), api_key=service_address()[1]) as client:
         rows = [{"ground_truth": ground_truth}]
         (result,) = await score_rows_async(client, rows, [solution_str], _TASK_OF)
     return _scored(result, missing)
@@ -76,13 +75,13 @@ def compute_scores(
 
 @cache  # of the process: verl calls a plain function, once per sample, and connections are worth keeping
 def _client(url: str) -> Client:
-    return Client(url, api_key=os.environ.get(KEY_VARIABLE))
+    return Client(url, api_key=service_address()[1])
 
 
 def _url(given: str | None) -> str:
-    url = given or os.environ.get(URL_VARIABLE)
+    url = given or service_address()[0]
     if not url:
-        raise InfraFault(f"no service is named: give reward_kwargs.assay_url, or set {URL_VARIABLE}")
+        raise InfraFault("no service is named: give reward_kwargs.assay_url, or set ASSAY_URL")
     return url
 
 

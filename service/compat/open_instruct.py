@@ -22,8 +22,8 @@ class StdioTest(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    input: str = ""
-    output: str = ""
+    stdin: str = Field("", alias="input")
+    stdout: str = Field("", alias="output")
 
 
 class TestProgramRequest(BaseModel):
@@ -68,7 +68,7 @@ def open_instruct_routes(parts: Parts) -> APIRouter:
     @router.post("/test_program_stdio")
     async def test_program_stdio(asked: TestProgramStdioRequest, request: Request) -> Response:
         """Tell which inputs lead a program to the outputs that belong to them."""
-        cases = [{"stdin": one.input, "stdout": one.output} for one in asked.tests]
+        cases = [{"stdin": one.stdin, "stdout": one.stdout} for one in asked.tests]
         return json_answer(await _tested(parts, request, asked.program, asked.max_execution_time, {"cases": cases}))
 
     return router

@@ -305,7 +305,7 @@ def test_nemo_gym_gets_its_request_back_with_a_reward(call: httpx.Client) -> Non
     response = {
         "id": "r", "output": [
             {"type": "reasoning", "summary": []},
-            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "print(input()[::-1])"}]},
+            {"type": "message", "content": [{"type": "output_text", "text": "print(input()[::-1])"}]},
         ],
     }  # fmt: skip
     sent = {

@@ -140,7 +140,7 @@ class Builder:
 
     def _build(self, slot: Slot, source: Source, limits: Limits) -> Built | Refused:
         language, name = source.language, source.name
-        if not language.compile:
+        if not language.build:
             return Built(language, source.laid, name)
         key = _key(slot, source)
         compiled = self.artifacts.get(key)
@@ -194,7 +194,7 @@ def _key(slot: Slot, source: Source) -> str:
     """Name everything that an artifact depends on: where it is compiled, how, and from what."""
     language = source.language
     place = [slot.description, sorted(slot.origin.items()), str(source.role)]
-    how = [language.name, language.compile, sorted(language.environment.items())]
+    how = [language.name, language.build, sorted(language.environment.items())]
     return hashlib.sha256(bytes(msgpack.packb([place, how, source.name, sorted(source.laid.items())]))).hexdigest()
 
 
@@ -204,7 +204,7 @@ def _compile(slot: Slot, source: Source, limits: Limits) -> Compiled:
     most_bytes = limits.disk_mb << 20
     job = {
         "files": source.laid,
-        "lines": [language.command(line, source.name) for line in language.compile],
+        "lines": [language.command(line, source.name) for line in language.build],
         "environment": dict(language.environment),
         "artifact_name": artifact,
         "artifact_bytes": most_bytes,

@@ -62,7 +62,7 @@ def choose_runner(slot: Slot, builder: Builder, completion: str, wanted: Wanted)
     return (
         built
         if isinstance(built, Refused)
-        else Ready(_runner(slot, built, wanted), built.wall_s, is_compiled=bool(language.compile))
+        else Ready(_runner(slot, built, wanted), built.wall_s, is_compiled=bool(language.build))
     )
 
 

@@ -60,7 +60,7 @@ class ExecuteTask(TaskBase):
 
     Reward 1 for exit code 0, else 0; what callers want is the rest of the result: output, exit code and times. The
     terms are wall seconds, `compile_s` and `wall_s`; the steps, `compile` and `run`, are those that were reached. Equal
-    work is run again.
+    work is run again. Source of the rule: the exit status of a process (POSIX.1-2017, 2.8.2).
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": "any program", "verifier": "execute"}]})

@@ -35,7 +35,7 @@ class Language:
     """A program that writes the line it reads."""
     install: str
     """How to get it on Debian."""
-    compile: tuple[tuple[str, ...], ...] = ()
+    build: tuple[tuple[str, ...], ...] = ()
     """Command lines that make the artifact, in order; none: the source is what is run."""
     artifact: str = ""
     """The file that compiling gives; empty: there is none."""
@@ -74,7 +74,7 @@ _LANGUAGES = (
         '#include <stdio.h>\n'
         'int main(void) { char s[99]; if (!fgets(s, 99, stdin)) return 1; return fputs(s, stdout) < 0; }\n',
         "apt-get install gcc libc6-dev",
-        compile=(("gcc", "-std=gnu17", *_C_LINE, "-lm"),), artifact="main",
+        build=(("gcc", "-std=gnu17", *_C_LINE, "-lm"),), artifact="main",
     ),
     Language(
         "cpp", ("c++", "cc", "cxx", "g++", "c++17", "cpp17", "c++20", "cpp20"), "main.cpp", ("./main",),
@@ -82,7 +82,7 @@ _LANGUAGES = (
         "#include <iostream>\n#include <string>\n"
         "int main() { std::string s; std::getline(std::cin, s); std::cout << s << std::endl; }\n",
         "apt-get install g++",
-        compile=(("g++", "-std=gnu++20", *_C_LINE),), artifact="main",
+        build=(("g++", "-std=gnu++20", *_C_LINE),), artifact="main",
     ),
     Language(
         "javascript", ("js", "node", "nodejs"), "main.js",
@@ -95,7 +95,7 @@ _LANGUAGES = (
         ("node", "--stack-size=16000", "--max-old-space-size={memory_mb}", "{stem}.js"), ("tsc", "--version"),
         'const line: string = require("fs").readFileSync(0, "utf8");\nprocess.stdout.write(line);\n',
         "apt-get install nodejs npm && npm install --global typescript",
-        compile=((
+        build=((
             "tsc", "--noCheck", "--target", "es2022", "--module", "commonjs", "--pretty", "false", "{source}",
         ),),
         artifact="{stem}.js", least_processes=16, runtime_mb=64, out_of_memory=(b"JavaScript heap out of memory",),
@@ -110,7 +110,7 @@ _LANGUAGES = (
         "import java.util.Scanner;\npublic class Main {\n"
         "    public static void main(String[] a) { System.out.println(new Scanner(System.in).nextLine()); }\n}\n",
         "apt-get install default-jdk-headless",
-        compile=(
+        build=(
             ("javac", "-encoding", "UTF-8", "-nowarn", "-d", "classes", "{source}"),
             ("jar", "--create", "--file", "main.jar", "-C", "classes", "."),
         ),
@@ -122,7 +122,7 @@ _LANGUAGES = (
         'package main\n\nimport (\n\t"bufio"\n\t"fmt"\n\t"os"\n)\n\nfunc main() {\n'
         '\tline, _ := bufio.NewReader(os.Stdin).ReadString(\'\\n\')\n\tfmt.Print(line)\n}\n',
         "apt-get install golang-go",
-        compile=(("go", "build", "-o", "main", "{source}"),), artifact="main",
+        build=(("go", "build", "-o", "main", "{source}"),), artifact="main",
         environment={"GO111MODULE": "off", "GOTOOLCHAIN": "local"},
         least_processes=16, runtime_mb=16, out_of_memory=(b"runtime: out of memory",),
     ),
@@ -131,7 +131,7 @@ _LANGUAGES = (
         "use std::io;\n"
         "fn main() { let mut s = String::new(); io::stdin().read_line(&mut s).unwrap(); print!(\"{}\", s); }\n",
         "apt-get install rustc",
-        compile=((
+        build=((
             "rustc", "--edition", "2021", "-O", "--cap-lints", "allow", "--color", "never", "{source}", "-o", "main",
         ),),
         artifact="main",
