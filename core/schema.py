@@ -272,5 +272,5 @@ class Result(BaseModel):
     cached: bool
     flags: tuple[str, ...]
     details: Details | None = None
-    """What a kernel's timing and its compiled form were; null of all other verifiers."""
+    """What a kernel's timing and its compiled form were, the first one's of several; null where there was none."""
     metadata: Mapping[str, Any]

@@ -192,10 +192,15 @@ def build_child_filter(machine: Machine, *, internet: bool) -> bytes:
 
 
 def build_lone_filter(machine: Machine) -> bytes:
-    """Assemble what holds for a process that starts threads alone, looks into no other one, and is scheduled as all."""
+    """Assemble what holds for a process that starts threads alone and looks into no other one.
+
+    It is scheduled as all are, and reaches nothing by a name: it makes no sockets.
+    """
     looking = [machine.kill[name] for name in ("ptrace", "process_vm_readv", "process_vm_writev")]
     code = _prologue(machine)
     code += _answer([*looking, machine.refuse["pidfd_getfd"], *machine.start.values()], _EPERM)
+    code += _answer(sorted(machine.by_name.values()), _EPERM)
+    code += _answer([machine.socket], _EAFNOSUPPORT)
     code += _answer([machine.clone3], _ENOSYS)
     code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _THREAD_BIT, 1, 0), _op(_RETURN, _EPERM)])
     code += _stay(machine)

@@ -12,7 +12,8 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 SPEED, REFUSALS = (f"unit/kernels/test_kernel_acceptance_{part}.py" for part in ("speed", "refusals"))
-SANDBOX = "sandbox/test_kernel_compilation.py"
+SANDBOX, CONFINEMENT = "sandbox/test_kernel_compilation.py", "sandbox/test_cpu_runner_confinement.py"
+BOMBS = "sandbox/test_kernel_bombs.py"
 NATIVE, GPU = "hostile/kernels/test_native_hacks.py", "gpu/test_gpu_acceptance.py"
 BUFFERS = "unit/kernels/test_kernel_buffers.py"
 GAINLESS, MACHINE = "hostile/kernels/test_gainless_hacks.py", "hostile/kernels/test_machine_hacks.py"
@@ -31,7 +32,11 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
         f"{HIDING}::06 an alarm computes after the answer",
         f"{HIDING}::06 the answer comes first, and the work goes on",
     ),
-    7: (f"{HIDING}::07 a child computes", "sandbox/test_cpu_runner.py::test_a_runner_starts_nothing_else"),
+    7: (
+        f"{HIDING}::07 a child computes",
+        f"{CONFINEMENT}::test_07_a_runner_starts_nothing_else",
+        f"{CONFINEMENT}::test_07_work_of_children_is_charged",
+    ),
     8: (
         f"{REFUSALS}::test_08_output_cached_by_address_is_wrong",
         f"{GAINLESS}::test_08_results_kept_by_address_win_nothing",
@@ -86,7 +91,7 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
         f"{TAMPERING}::22 a forged verdict on every descriptor",
     ),
     23: (f"{GAINLESS}::test_23_clocks_of_its_own_process_are_not_asked",),
-    24: (f"{MACHINE}::test_24_nothing_is_there_to_be_found", "sandbox/test_cpu_runner.py::test_a_kernel_opens_no_file"),
+    24: (f"{MACHINE}::test_24_nothing_is_there_to_be_found", f"{CONFINEMENT}::test_a_kernel_opens_no_file"),
     25: (
         f"{REFUSALS}::test_25_a_kernel_that_does_not_end_is_ended_at_its_deadline",
         f"{MACHINE}::test_25_a_kernel_that_does_not_end_is_ended",
@@ -104,11 +109,11 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
     ),
     29: (f"{SANDBOX}::test_29_kernels_launch_no_kernels",),
     30: (
-        f"{SANDBOX}::test_30_a_bomb_for_nvcc_ends_within_its_limits",
-        f"{SANDBOX}::test_30_a_bomb_for_gcc_ends_within_its_limits",
-        f"{SANDBOX}::test_30_a_compiler_that_does_not_end_is_ended",
-        f"{SANDBOX}::test_30_a_source_of_ten_megabytes_is_not_compiled",
-        f"{SANDBOX}::test_30_an_unknown_flag_is_refused",
+        f"{BOMBS}::test_30_a_bomb_for_nvcc_ends_within_its_limits",
+        f"{BOMBS}::test_30_a_bomb_for_gcc_ends_within_its_limits",
+        f"{BOMBS}::test_30_a_compiler_that_does_not_end_is_ended",
+        f"{BOMBS}::test_30_a_source_of_ten_megabytes_is_not_compiled",
+        f"{BOMBS}::test_30_an_unknown_flag_is_refused",
     ),
     31: (f"{SANDBOX}::test_31_equal_cuda_is_compiled_once", f"{SANDBOX}::test_31_equal_c_is_compiled_once"),
     32: (
@@ -128,7 +133,7 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
     37: (f"{GPU}::test_37_work_on_another_stream_is_rejected",),
     38: (f"{GPU}::test_38_lines_that_persist_gain_nothing", f"{GPU}::test_38_a_persisting_window_gains_nothing"),
     39: (f"{GPU}::test_39_a_poisoned_context_ends_and_the_next_job_passes",),
-    40: (f"{GPU}::test_37_40_work_on_another_stream_is_charged",),
+    40: (f"{GPU}::test_40_work_on_another_stream_is_charged",),
     41: (f"{GPU}::test_41_clocks_that_are_not_locked_are_told_or_refused",),
 }
 """By number. Those of timings (1, 2, 20) run on the real clock in benchmarks/kernels.py."""

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from assay.verifiers.python_task import PythonTask
 from assay.verifiers.run import RunTask, RunVerifier
 
 _BESIDE_LIMITS = {"wall_s": 60, "cpu_s": 60}
+_END_S = 10.0
 
 
 class Attacked:
@@ -79,9 +81,12 @@ class Attacked:
         return {"descriptors": len(os.listdir("/proc/self/fd")), **self._place.count()}
 
     def close(self, _: dict[str, Any]) -> dict[str, Any]:
-        """End the pool; count what is left."""
+        """End the pool; count what is left once hosts have had the time to hear of it."""
         self._pool.close()
-        return self.count({})
+        deadline_s = time.monotonic() + _END_S
+        while "assay-host" in (left := self.count({})).get("processes", ()) and time.monotonic() < deadline_s:
+            time.sleep(0.02)
+        return left
 
     def _run_beside(self, source: str, cancel: CancelToken) -> None:
         task = RunTask.model_validate({"id": "beside", "verifier": "run", "limits": _BESIDE_LIMITS})

@@ -3,7 +3,7 @@
 import signal
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -283,47 +283,51 @@ def record(service: Running, member: Member) -> None:
     service.connection.run(pipeline)
 
 
-def test_a_worker_that_dies_before_it_completes_a_group_costs_nothing(data_dir: Path) -> None:
+@pytest.fixture(scope="module")
+def unworked(redis_binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:  # noqa: ARG001 - skips
+    """A service without workers, for tests that do what a worker would."""
+    with running(settings_for(tmp_path_factory.mktemp("unworked"), workers=0)) as service:
+        yield service
+
+
+def test_a_worker_that_dies_before_it_completes_a_group_costs_nothing(unworked: Running) -> None:
     """All results of the group are withheld and nobody is left who knows: the service finds it."""
-    with running(settings_for(data_dir, workers=0)) as service:
-        batch_id = submit(service.http, THREE)
-        judge_all(service, batch_id)
-        assert status_of(service, batch_id)["withheld"] == 3
+    batch_id = submit(unworked.http, THREE)
+    judge_all(unworked, batch_id)
+    assert status_of(unworked, batch_id)["withheld"] == 3
 
-        lines = follow(service.http, batch_id)
+    lines = follow(unworked.http, batch_id)
 
-        assert rewards(lines) == [1.5, 1.0, 0.5]
-        assert_exactly_once(lines, 3)
+    assert rewards(lines) == [1.5, 1.0, 0.5]
+    assert_exactly_once(lines, 3)
 
 
-def test_a_mark_that_cannot_be_read_stops_no_other(data_dir: Path) -> None:
+def test_a_mark_that_cannot_be_read_stops_no_other(unworked: Running) -> None:
     """Groups that are ripe after it are completed all the same, and it is looked at again later."""
-    with running(settings_for(data_dir, workers=0)) as service:
-        service.connection.ask("ZADD", keys.RIPE, 0, "no mark", 0, b"\xff {", 0, 'batch "group" "more"')
-        batch_id = submit(service.http, THREE)
-        judge_all(service, batch_id)
+    unworked.connection.ask("ZADD", keys.RIPE, 0, "no mark", 0, b"\xff {", 0, 'batch "group" "more"')
+    batch_id = submit(unworked.http, THREE)
+    judge_all(unworked, batch_id)
 
-        lines = follow(service.http, batch_id)
+    lines = follow(unworked.http, batch_id)
 
-        assert rewards(lines) == [1.5, 1.0, 0.5]
-        assert service.connection.ask("ZCARD", keys.RIPE) == 3
+    assert rewards(lines) == [1.5, 1.0, 0.5]
+    assert unworked.connection.ask("ZCARD", keys.RIPE) == 3
 
 
 TOO_LARGE = bytes.fromhex("28b52ffde0") + (2**60).to_bytes(8, "little") + b"\1\0\0"  # a frame that says it is
 
 
 @pytest.mark.parametrize("damaged", [b"damaged", TOO_LARGE])
-def test_a_damaged_withheld_result_costs_only_itself(data_dir: Path, damaged: bytes) -> None:
+def test_a_damaged_withheld_result_costs_only_itself(unworked: Running, damaged: bytes) -> None:
     """It becomes `infra_error`, and the others are compared without it."""
-    with running(settings_for(data_dir, workers=0)) as service:
-        batch_id = submit(service.http, THREE)
-        judge_all(service, batch_id)
-        service.connection.ask("HSET", keys.withheld(batch_id, "t"), 2, damaged)
+    batch_id = submit(unworked.http, THREE)
+    judge_all(unworked, batch_id)
+    unworked.connection.ask("HSET", keys.withheld(batch_id, "t"), 2, damaged)
 
-        lines = follow(service.http, batch_id)
+    lines = follow(unworked.http, batch_id)
 
-        assert rewards(lines) == [1.5, 0.5, None]
-        assert_exactly_once(lines, 3)
+    assert rewards(lines) == [1.5, 0.5, None]
+    assert_exactly_once(lines, 3)
 
 
 def test_sums_that_no_double_holds_cost_no_worker(http: httpx.Client) -> None:
@@ -338,17 +342,16 @@ def test_sums_that_no_double_holds_cost_no_worker(http: httpx.Client) -> None:
     assert lines[2]["outcome"] == "infra_error"
 
 
-def test_a_group_that_the_batch_does_not_know_breaks_nothing(data_dir: Path) -> None:
+def test_a_group_that_the_batch_does_not_know_breaks_nothing(unworked: Running) -> None:
     """A stand-in for a lost attempt may name the wrong group: it is recorded, and so is what comes after it."""
-    with running(settings_for(data_dir, workers=0)) as service:
-        batch_id = submit(service.http, {"tasks": [group_task()], "attempts": [attempt(0), attempt(1), attempt(2)]})
-        first, *others = members_of(service, batch_id)
-        stray = replace(first, entry=replace(first.entry, group=""))
+    batch_id = submit(unworked.http, {"tasks": [group_task()], "attempts": [attempt(0), attempt(1), attempt(2)]})
+    first, *others = members_of(unworked, batch_id)
+    stray = replace(first, entry=replace(first.entry, group=""))
 
-        for member in (stray, *others):
-            record(service, member)
+    for member in (stray, *others):
+        record(unworked, member)
 
-        assert_exactly_once(follow(service.http, batch_id), 3)
+    assert_exactly_once(follow(unworked.http, batch_id), 3)
 
 
 class Busy:
@@ -368,39 +371,37 @@ class Busy:
         return getattr(self._service.connection, name)
 
 
-def test_who_is_lost_is_known_while_others_are_judged(data_dir: Path) -> None:
+def test_who_is_lost_is_known_while_others_are_judged(unworked: Running) -> None:
     """As many stand-ins for each group as it lacks results, though results are withheld meanwhile."""
-    with running(settings_for(data_dir, workers=0)) as service:
-        attempts = [attempt(index, group=group) for index in range(4) for group in "gh"]
-        batch_id = submit(service.http, {"tasks": [group_task()], "attempts": attempts})
-        members = members_of(service, batch_id)
-        chunks = [keys.chunk(name.decode()) for name in service.connection.ask("SMEMBERS", keys.chunks(batch_id))]
-        service.connection.ask("DEL", *chunks)
-        busy: Any = Busy(service, [one for one in members if one.entry.group == "g"])
+    attempts = [attempt(index, group=group) for index in range(4) for group in "gh"]
+    batch_id = submit(unworked.http, {"tasks": [group_task()], "attempts": attempts})
+    members = members_of(unworked, batch_id)
+    chunks = [keys.chunk(name.decode()) for name in unworked.connection.ask("SMEMBERS", keys.chunks(batch_id))]
+    unworked.connection.ask("DEL", *chunks)
+    busy: Any = Busy(unworked, [one for one in members if one.entry.group == "g"])
 
-        lost = lost_members(busy, batch_id)
+    lost = lost_members(busy, batch_id)
 
-        withheld = int(service.connection.ask("HLEN", keys.withheld(batch_id, "g")))
-        assert withheld
-        assert Counter(one.entry.group for one in lost) == {"g": 4 - withheld, "h": 4}
+    withheld = int(unworked.connection.ask("HLEN", keys.withheld(batch_id, "g")))
+    assert withheld
+    assert Counter(one.entry.group for one in lost) == {"g": 4 - withheld, "h": 4}
 
 
 def test_a_batch_that_is_archived_while_it_is_cancelled_is_cancelled(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    unworked: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its status says so, and nothing of it is left in Redis."""
-    with running(settings_for(data_dir, workers=0)) as service:
-        batch_id = submit(service.http, THREE)
-        cancelling = Cancelling(service.connection, ChunkQueue(service.connection), SecondPass(service.connection))
-        cancel_members = cancelling.cancel_members
+    batch_id = submit(unworked.http, THREE)
+    cancelling = Cancelling(unworked.connection, ChunkQueue(unworked.connection), SecondPass(unworked.connection))
+    cancel_members = cancelling.cancel_members
 
-        def cancel_and_wait(members: Sequence[Member]) -> int:
-            count = cancel_members(members)
-            wait_for(lambda: not service.connection.ask("EXISTS", keys.batch(batch_id)))
-            return count
+    def cancel_and_wait(members: Sequence[Member]) -> int:
+        count = cancel_members(members)
+        wait_for(lambda: not unworked.connection.ask("EXISTS", keys.batch(batch_id)))
+        return count
 
-        monkeypatch.setattr(cancelling, "cancel_members", cancel_and_wait)
-        cancelling.cancel(batch_id)
+    monkeypatch.setattr(cancelling, "cancel_members", cancel_and_wait)
+    cancelling.cancel(batch_id)
 
-        assert status_of(service, batch_id)["state"] == "cancelled"
-        assert not service.connection.ask("EXISTS", keys.batch(batch_id))
+    assert status_of(unworked, batch_id)["state"] == "cancelled"
+    assert not unworked.connection.ask("EXISTS", keys.batch(batch_id))

@@ -1,15 +1,22 @@
-"""A pool of real jails for the tests in this folder."""
+"""A pool of real jails for the tests in this folder, and compilers and runners of kernels in them."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
+from kernel_compiling import Bench, open_bench
+from native_runners import BYTES, Open
 
 from assay.errors import IsolationUnavailable
 from assay.sandboxes.backends import open_pool
+from assay.sandboxes.devices.cpu import CpuDevice
+from assay.sandboxes.devices.cpu_runner import CpuRunner
+from assay.sandboxes.devices.interface import Artifact, Failure, Form, RunnerLimits
+from assay.sandboxes.devices.runner_program import LOOP_SOURCE
 from assay.sandboxes.jails import JailPool
 from assay.sandboxes.pool import Pool
 from assay.schema import Verdict
 from assay.settings import Settings, load_settings, required_neighbours
+from assay.verifiers.kernels.compile import Compiler
 from assay.verifiers.run import RunTask, RunVerifier
 
 
@@ -24,6 +31,52 @@ def pool() -> Iterator[JailPool]:
         pytest.skip(f"no isolation on this machine: {error}")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def compiler() -> Compiler:
+    """One for the session: what was compiled once is there for later modules."""
+    return Compiler()
+
+
+@pytest.fixture(scope="module")
+def bench(pool: JailPool, compiler: Compiler) -> Bench:
+    """A compiler for C."""
+    return open_bench(pool, compiler, needs="gcc")
+
+
+@pytest.fixture(scope="module")
+def cuda(pool: JailPool, compiler: Compiler) -> Bench:
+    """A compiler for CUDA."""
+    return open_bench(pool, compiler, needs="nvcc")
+
+
+@pytest.fixture
+def device(pool: JailPool) -> Iterator[CpuDevice]:
+    """The processor, with a slot."""
+    with pool.slot() as slot:
+        made = CpuDevice(slot)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def start(bench: Bench, device: CpuDevice) -> Iterator[Open]:
+    """Compile C and start it in a runner: `start(source, **limits)`."""
+    started: list[CpuRunner] = []
+
+    def open_runner(source: str, **limits: int) -> CpuRunner | Failure:
+        compiled = bench.c(source, glue=LOOP_SOURCE)
+        assert compiled.artifact is not None, compiled.message
+        artifact = Artifact(Form.SHARED_OBJECT, compiled.artifact.data)
+        runner = device.open(artifact, BYTES, RunnerLimits(**limits))
+        if isinstance(runner, CpuRunner):
+            started.append(runner)
+        return runner
+
+    yield open_runner
+    for runner in started:
+        runner.close()
 
 
 Run = Callable[..., Verdict]

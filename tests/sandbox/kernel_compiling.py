@@ -16,7 +16,7 @@ HONEST_C = "void scale(const float* x, float* y, long n) { for (long i = 0; i < 
 HONEST_CUDA = (
     f"{ENTRY}scale(const float* x, float* y, int n) {{ if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }}\n"
 )
-TIGHT = CompileLimits(wall_s=10, cpu_s=10, memory_mb=768)
+TIGHT = CompileLimits(wall_s=10, cpu_s=3, memory_mb=768)
 
 Compile = Callable[..., Compiled]
 
@@ -47,9 +47,9 @@ class Bench:
             return self.compiler.compile(job, slot)
 
 
-def open_bench(pool: Pool, *, needs: str) -> Bench:
+def open_bench(pool: Pool, compiler: Compiler, *, needs: str) -> Bench:
     """Return a bench; skip where the jail has no such compiler, unless ASSAY_REQUIRE names it."""
-    bench = Bench(pool, Compiler())
+    bench = Bench(pool, compiler)
     if not getattr(bench.toolchain, needs):
         if needs in required_neighbours():
             pytest.fail(f"ASSAY_REQUIRE names {needs}, and the jail has none")

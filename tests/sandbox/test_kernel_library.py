@@ -1,14 +1,17 @@
 """Ready tasks in the jail: their C references are right, their CUDA references compile and pass the gate."""
 
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
-from kernel_compiling import open_bench
+from kernel_compiling import Bench
 
 from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.jails import JailPool
 from assay.verifiers.kernels.answers import Offered
-from assay.verifiers.kernels.building import Builder
+from assay.verifiers.kernels.building import Builder, Built
+from assay.verifiers.kernels.compile import Compiler
 from assay.verifiers.kernels.measure import check_reference
 from assay.verifiers.kernels.ready import NAMES
 from assay.verifiers.kernels.session import Session, Trial
@@ -16,12 +19,27 @@ from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.kernels.time_shares import TimeShares
 
 pytestmark = pytest.mark.jail
+IN_CUDA = [(name, "sm_90") for name in NAMES] + [(name, "sm_80") for name in NAMES if name.endswith("/float16")]
+"""Half precision is what differs between architectures."""
 
 
 @pytest.fixture(scope="module")
-def builder() -> Builder:
-    """One compiler for all."""
-    return Builder()
+def builder(compiler: Compiler) -> Builder:
+    """One for all."""
+    return Builder(compiler)
+
+
+@pytest.fixture(scope="module")
+def built_in_cuda(pool: JailPool, builder: Builder, cuda: Bench) -> Mapping[tuple[str, str], Built]:  # noqa: ARG001 - skips
+    """Every reference for every architecture that is asked for, compiled in all slots at once."""
+
+    def build(name: str, arch: str) -> Built:
+        task = ready_task(name, "cuda", arch=arch)
+        with pool.slot() as slot:
+            return builder.build(task, Offered(task.reference.source, task.language, task.reference.plan), slot)
+
+    with ThreadPoolExecutor(pool.size) as threads:
+        return dict(zip(IN_CUDA, threads.map(build, *zip(*IN_CUDA, strict=True)), strict=True))
 
 
 def ready_task(name: str, backend: str, **fields: str) -> KernelTask:
@@ -29,10 +47,10 @@ def ready_task(name: str, backend: str, **fields: str) -> KernelTask:
     return KernelTask.model_validate({"id": "k", "verifier": "kernel", "kernel": name, "backend": backend, **fields})
 
 
+@pytest.mark.usefixtures("bench")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_in_c_is_right(pool: JailPool, builder: Builder, name: str) -> None:
     """At every size with every kind of values."""
-    open_bench(pool, needs="gcc")
     task = ready_task(name, "cpu")
 
     with pool.slot() as slot, ExitStack() as stack:
@@ -46,25 +64,20 @@ def test_the_reference_in_c_is_right(pool: JailPool, builder: Builder, name: str
     assert len(session.reference_diffs) == len(task.shapes) * (len(task.checks) + 1)
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "arch"), IN_CUDA)
 def test_the_reference_in_cuda_compiles_and_passes_the_gate(
-    pool: JailPool, builder: Builder, name: str, arch: str
+    built_in_cuda: Mapping[tuple[str, str], Built], name: str, arch: str
 ) -> None:
     """To a cubin with the one kernel that its plan launches."""
-    open_bench(pool, needs="nvcc")
-    task = ready_task(name, "cuda").model_copy(update={"arch": arch})
-
-    with pool.slot() as slot:
-        built = builder.build(task, Offered(task.reference.source, task.language, task.reference.plan), slot)
+    built = built_in_cuda[name, arch]
 
     assert built.kernel is not None, built.message
 
 
+@pytest.mark.usefixtures("cuda")
 @pytest.mark.parametrize("name", ["gemm/float16", "layer_norm/float32", "reduction/int32"])
 def test_the_native_references_in_cuda_compile_and_pass_the_gate(pool: JailPool, builder: Builder, name: str) -> None:
     """To a shared object with the task's entry and ours, and with CUDA's runtime hidden in it."""
-    open_bench(pool, needs="nvcc")
     task = ready_task(name, "cuda", tier="native", arch="sm_90")
 
     with pool.slot() as slot:
@@ -77,6 +90,7 @@ def test_the_native_references_in_cuda_compile_and_pass_the_gate(pool: JailPool,
     assert not any(exported.startswith("cuda") for exported in built.artifact.exports)
 
 
+@pytest.mark.usefixtures("cuda")
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -90,7 +104,6 @@ def test_native_kernels_in_cuda_that_are_none_do_not_compile(
     pool: JailPool, builder: Builder, source: str, words: str
 ) -> None:
     """Libraries are not there to be linked, other files are not read, and the entry must be there."""
-    open_bench(pool, needs="nvcc")
     task = ready_task("axpy/float32", "cuda", tier="native", arch="sm_90")
 
     with pool.slot() as slot:

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from kernel_compiling import open_bench
+from kernel_compiling import Bench, open_bench
 
 from assay.errors import InfraFault
 from assay.outcomes import Outcome
@@ -82,10 +82,10 @@ PTX = """.version 8.0
 
 
 @pytest.fixture(scope="module")
-def builder(pool: JailPool) -> Builder:
+def builder(pool: JailPool, compiler: Compiler) -> Builder:
     """A builder where triton is installed."""
-    open_bench(pool, needs="triton")
-    return Builder()
+    open_bench(pool, compiler, needs="triton")
+    return Builder(compiler)
 
 
 def build(pool: JailPool, builder: Builder, name: str, completion: str, **fields: object) -> Built:
@@ -164,16 +164,16 @@ def test_a_source_that_does_not_end_is_ended(pool: JailPool, builder: Builder) -
     assert (built.kernel, built.outcome) == (None, Outcome.TIMEOUT)
 
 
-def test_ptx_is_assembled(pool: JailPool) -> None:
+def test_ptx_is_assembled(pool: JailPool, cuda: Bench) -> None:
     """Where the task asks for it; its parameters must be those that are passed."""
-    open_bench(pool, needs="nvcc")
+    builder = Builder(cuda.compiler)
 
-    good = build(pool, Builder(), "axpy/float32", f"```ptx\n{PTX}```", language="ptx", arch="sm_80")
+    good = build(pool, builder, "axpy/float32", f"```ptx\n{PTX}```", language="ptx", arch="sm_80")
     other = build(
-        pool, Builder(), "axpy/float32", f"```ptx\n{PTX.replace('.f32', '.u64')}```", language="ptx", arch="sm_80"
+        pool, builder, "axpy/float32", f"```ptx\n{PTX.replace('.f32', '.u64')}```", language="ptx", arch="sm_80"
     )
     short = PTX.replace(", .param .u64 n", "")
-    fewer = build(pool, Builder(), "axpy/float32", f"```ptx\n{short}```", language="ptx", arch="sm_80")
+    fewer = build(pool, builder, "axpy/float32", f"```ptx\n{short}```", language="ptx", arch="sm_80")
 
     assert good.kernel is not None, good.message
     assert other.kernel is not None  # a float and a long take the same room: what it computes is for the oracle

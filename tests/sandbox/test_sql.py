@@ -140,6 +140,16 @@ def test_explain_is_no_query_and_pragmas_that_tell_are(judge: Judge, dialect: st
     assert judge("PRAGMA table_info('crew')", dialect=dialect).terms["execution"] == 1.0
 
 
+def test_what_duckdb_tells_of_tables_is_a_query(judge: Judge) -> None:
+    """Its own words for it give rows, and write nothing."""
+    said = {
+        sql: judge(sql, dialect="duckdb").terms["execution"]
+        for sql in ("SHOW TABLES", "DESCRIBE crew", "SUMMARIZE crew", "TABLE crew", "FROM crew", "PRAGMA show_tables")
+    }
+
+    assert set(said.values()) == {1.0}, said
+
+
 def test_results_name_the_version_of_the_engine(judge: Judge) -> None:
     """That of the process, as the gold's own told it; attempts without an answer too."""
     versions = {dialect: judge(RIGHT, dialect=dialect).versions for dialect in ("sqlite", "duckdb")}

@@ -10,10 +10,8 @@ import pytest
 from assay.cli.cases import canaries, with_canaries
 from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.lines import FamilyLine, HackLine, HonestLine, read_line, repetition, task_document
-from assay.cli.conformity.macros import expand
 from assay.cli.conformity.runner import CaseReport, Entry, check_line, read_entries, run_entries
 from assay.cli.local import Scorer
-from assay.errors import InvalidRequest
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.pool import SlotPool
 from assay.settings import Settings
@@ -82,29 +80,6 @@ def family(name: str, task: Mapping[str, Any], expected: Mapping[str, Any], comp
     line = read_line(document, path="file:1")
     assert isinstance(line, FamilyLine)
     return line
-
-
-def test_macros_nest() -> None:
-    """$concat joins parts, $repeat multiplies them, at any depth."""
-    value = {"cases": [{"stdin": {"$concat": ["a", {"$repeat": ["xy", 3]}, "b"]}}]}
-
-    assert expand(value) == {"cases": [{"stdin": "axyxyxyb"}]}
-
-
-@pytest.mark.parametrize(
-    "macro",
-    [
-        {"$repeat": "x"},
-        {"$repeat": ["x", -1]},
-        {"$repeat": ["x", 2], "more": 1},
-        {"$concat": [1]},
-        {"$repeat": ["x", 10**12]},
-    ],
-)
-def test_malformed_macros_are_refused(macro: object) -> None:
-    """A macro that is not text and a sensible count is refused."""
-    with pytest.raises(InvalidRequest, match="malformed macro"):
-        expand(macro)
 
 
 def test_lines_of_no_known_kind_are_failures(tmp_path: Path, judge: Judge) -> None:

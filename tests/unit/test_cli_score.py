@@ -1,8 +1,6 @@
-"""`assay score` and `assay check`: files in, typed jobs, results in order, summaries and exit statuses."""
+"""`assay score` and `assay check`: typed jobs, results in order, and what golds show."""
 
-import gzip
 import importlib.util
-import io
 import json
 import socket
 from collections.abc import Sequence
@@ -13,16 +11,12 @@ import pytest
 
 from assay.cli import check
 from assay.cli.check import Standing, standing_of
-from assay.cli.datasets import Dataset
 from assay.cli.exits import Exit
-from assay.cli.inputs import Batch, read_batch, read_objects
+from assay.cli.inputs import Batch, read_batch
 from assay.cli.local import Job, Scorer, build_jobs, builtin_registry, in_input_order, open_scorer
-from assay.cli.progress import Progress
-from assay.cli.score import _cancel, exit_status
+from assay.cli.score import _cancel
 from assay.cli.tally import Tally
-from assay.counting import counted
 from assay.errors import InvalidRequest, IsolationUnavailable
-from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.pool import SlotPool
 from assay.schema import BatchOptions, Result
@@ -85,53 +79,6 @@ def test_rules_are_judged_beside_programs() -> None:
     assert sorted(result.seq for result in results) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ['{"id": "a"}', '[{"id": "a"}]', '{"id": "a"}\n', '\ufeff{"id": "a"}\n\n', '{\n  "id": "a"\n}'],
-)
-def test_objects_arrays_and_lines_are_told_by_content(tmp_path: Path, text: str) -> None:
-    """The file's name does not matter, its content does."""
-    file = tmp_path / "tasks"
-    file.write_text(text, encoding="utf-8")
-
-    assert read_objects(file) == [{"id": "a"}]
-
-
-def test_json_lines_may_be_gzipped(tmp_path: Path) -> None:
-    """A gzip file is read as what is in it."""
-    file = tmp_path / "tasks.jsonl.gz"
-    file.write_bytes(gzip.compress(b'{"id": "a"}\n{"id": "b"}\n'))
-
-    assert [row["id"] for row in read_objects(file)] == ["a", "b"]
-
-
-@pytest.mark.parametrize("data", [b"[1]", b'{"id": "a"}\n{broken}\n', b"\xff\xfe", b"\x1f\x8bnot gzip"])
-def test_files_that_are_not_json_objects_are_refused(tmp_path: Path, data: bytes) -> None:
-    """The refusal names the file."""
-    file = tmp_path / "bad.jsonl"
-    file.write_bytes(data)
-
-    with pytest.raises(InvalidRequest) as caught:
-        read_objects(file)
-
-    assert "bad.jsonl" in caught.value.path
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    """The refusal names the file and the reason."""
-    with pytest.raises(InvalidRequest, match=r"nowhere\.json: no such file"):
-        read_objects(tmp_path / "nowhere.json")
-
-
-def test_a_file_without_tasks_is_refused(tmp_path: Path) -> None:
-    """The refusal names the file."""
-    file = tmp_path / "empty.jsonl"
-    file.write_bytes(b"\n")
-
-    with pytest.raises(InvalidRequest, match=r"empty\.jsonl: the file holds no tasks"):
-        read_batch(file, None, None)
-
-
 def test_refusals_name_the_files(scorer: Scorer, tmp_path: Path) -> None:
     """A fault is found by the file that holds it, whether this side or a service finds it."""
     tasks, attempts = tmp_path / "t.json", tmp_path / "a.json"
@@ -145,82 +92,6 @@ def test_refusals_name_the_files(scorer: Scorer, tmp_path: Path) -> None:
     assert caught.value.path == f"{attempts}[0].task_id"
     assert batch.locate("tasks[0].tests") == f"{tasks}[0].tests"
     assert batch.locate("options.priority") == "options.priority"
-
-
-def test_humaneval_rows_become_check_tasks() -> None:
-    """Prompt, entry point, check code and gold are mapped; the rest is left out."""
-    row = {
-        "task_id": "HumanEval/0", "prompt": "def f(x):\n", "entry_point": "f",
-        "canonical_solution": "    return x\n", "test": "def check(candidate): ...", "language": "python",
-    }  # fmt: skip
-
-    assert Dataset.HUMANEVAL.task(row, path="p") == {
-        "id": "HumanEval/0", "prompt": "def f(x):\n", "entry_point": "f",
-        "test_code": "def check(candidate): ...", "gold": "    return x\n",
-    }  # fmt: skip
-
-
-def test_mbpp_comes_in_two_forms() -> None:
-    """mxeval's rows are like HumanEval's; Google's hold asserts in a list, with imports before them."""
-    mxeval = {"task_id": "MBPP/1", "prompt": "p", "entry_point": "f", "canonical_solution": "g", "test": "t"}
-    google = {"task_id": 2, "text": "Write f", "code": "g", "test_list": ["assert f()"], "test_setup_code": "import re"}
-
-    assert Dataset.MBPP.task(mxeval, path="p")["test_code"] == "t"
-    assert Dataset.MBPP.task(google, path="p") == {
-        "id": "2", "prompt": "Write f", "tests": ["import re\nassert f()"], "style": "assert", "gold": "g",
-    }  # fmt: skip
-
-
-def test_a_row_of_another_format_is_refused() -> None:
-    """The refusal names the missing field and its place."""
-    with pytest.raises(InvalidRequest, match="'test'") as caught:
-        Dataset.HUMANEVAL.task({"task_id": "a", "prompt": "", "entry_point": "f"}, path="file[3]")
-
-    assert caught.value.path == "file[3].test"
-
-
-@pytest.mark.parametrize(
-    ("row", "name"),
-    [
-        ('{"task_id": "HumanEval/0", "prompt": "", "canonical_solution": "", "test": ""}', "humaneval"),
-        ('{"task_id": "MBPP/1", "prompt": "", "test": ""}', "mbpp"),
-        ('{"task_id": 2, "text": "", "code": "", "test_list": []}', "mbpp"),
-    ],
-)
-def test_rows_of_a_data_set_ask_for_its_format(tmp_path: Path, row: str, name: str) -> None:
-    """Without `--format` the refusal names the row and the option that reads it."""
-    file = tmp_path / "tasks.jsonl"
-    file.write_text(row)
-
-    with pytest.raises(InvalidRequest) as caught:
-        read_batch(file, None, None)
-
-    assert caught.value.path == f"{file}[0].id"
-    assert f"--format {name}" in caught.value.fix
-
-
-def test_without_attempts_golds_are_scored(tmp_path: Path) -> None:
-    """Every task's gold is one attempt; a task without one is refused."""
-    file = tmp_path / "tasks.jsonl"
-    file.write_text('{"id": "a", "gold": "g"}\n{"id": "b", "canonical_solution": "h"}\n')
-
-    batch = read_batch(file, None, None)
-
-    assert [(row["task_id"], row["completion"]) for row in batch.attempts] == [("a", "g"), ("b", "h")]
-    file.write_text('{"id": "c"}')
-    with pytest.raises(InvalidRequest, match="no gold"):
-        read_batch(file, None, None)
-
-
-def test_completions_of_a_data_set_keep_only_our_fields(tmp_path: Path) -> None:
-    """Other tools' fields in a completions file do not make it invalid."""
-    tasks, attempts = tmp_path / "t", tmp_path / "a"
-    tasks.write_text('{"task_id": "T/0", "prompt": "", "entry_point": "f", "test": ""}')
-    attempts.write_text('{"task_id": "T/0", "completion": "c", "result": "passed", "attempt": 3}')
-
-    batch = read_batch(tasks, attempts, Dataset.HUMANEVAL)
-
-    assert batch.attempts == ({"task_id": "T/0", "completion": "c", "attempt": 3},)
 
 
 def test_a_task_that_requires_what_is_not_here_is_refused(scorer: Scorer) -> None:
@@ -322,96 +193,6 @@ def test_stopping_early_cancels_the_rest(scorer: Scorer) -> None:
     assert list(results) == []
 
 
-def tally_of(*outcomes: Outcome) -> Tally:
-    """A tally of one attempt per outcome."""
-    tally = Tally()
-    for outcome in outcomes:
-        tally.outcomes[outcome] += 1
-    return tally
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "status"),
-    [
-        ([Outcome.PASSED, Outcome.FAILED, Outcome.NO_ANSWER], Exit.OK),
-        ([Outcome.PASSED, Outcome.TASK_ERROR], Exit.FOUND_FAULTS),
-        ([Outcome.TASK_ERROR, Outcome.INFRA_ERROR], Exit.OUR_FAULT),
-        ([Outcome.INCONCLUSIVE], Exit.OUR_FAULT),
-    ],
-)
-def test_exit_status_tells_rewards_from_faults(outcomes: list[Outcome], status: Exit) -> None:
-    """0 when every attempt has a reward, 1 when a task is at fault, 3 when we are."""
-    assert exit_status(tally_of(*outcomes)) == status
-
-
-def test_the_summary_shows_rewards_per_group(scorer: Scorer) -> None:
-    """Outcomes, the mean, and each group's rewards in input order."""
-    attempts = [{"id": "t", "completion": text} for text in ("right", "wrong")]
-    tally = Tally()
-    for result in score(scorer, [{"id": "t"}], attempts):
-        tally.add(result)
-
-    assert list(tally.lines()) == [
-        "2 attempts: passed 1, failed 1; mean reward 0.5000",
-        "  group t: rewards 1 0",
-    ]
-
-
-def test_one_attempt_is_no_plural() -> None:
-    """Counts read as a person would write them."""
-    assert [counted(number, "attempt") for number in (0, 1, 2)] == ["0 attempts", "1 attempt", "2 attempts"]
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        """Yes."""
-        return True
-
-
-def test_progress_is_a_bar_on_a_terminal() -> None:
-    """The line is redrawn in place and ended once."""
-    stream = Terminal()
-    ticks = iter(range(100))
-    progress = Progress(2, stream, clock=lambda: float(next(ticks)))
-
-    progress.advance()
-    progress.advance()
-    progress.finish("passed 2")
-
-    assert stream.getvalue().count("\n") == 1
-    assert stream.getvalue().count("\r[") == 3
-    assert "2/2" in stream.getvalue()
-
-
-@pytest.mark.parametrize(("stream", "end"), [(Terminal(), "\x1b[K\n"), (io.StringIO(), "\n")])
-def test_a_remark_has_a_line_of_its_own(stream: io.StringIO, end: str) -> None:
-    """What is said beside the count does not run into the bar, which is drawn again below it."""
-    progress = Progress(3, stream, clock=lambda: 0.0)
-
-    progress.advance()
-    progress.remark("waiting: for a worker")
-
-    before, after = stream.getvalue().split(f"waiting: for a worker{end}")
-    assert before in ("", "\r")
-    assert "1/3" in after
-
-
-def test_progress_is_plain_lines_elsewhere() -> None:
-    """No control characters go to a file, and lines come seldom."""
-    stream = io.StringIO()
-    progress = Progress(1000, stream, clock=lambda: 0.0)
-
-    for _ in range(1000):
-        progress.advance()
-    progress.finish("passed 1000")
-
-    assert stream.getvalue().splitlines() == [stream.getvalue().strip()]
-    assert "\r" not in stream.getvalue()
-    assert "\x1b" not in stream.getvalue()
-
-
 @pytest.mark.parametrize(
     ("completion", "verifier", "standing"),
     [
@@ -450,3 +231,16 @@ def test_an_interrupted_score_cancels_once_and_never_retries(capsys: pytest.Capt
     _cancel(url, None, "b1")
 
     assert "batch b1 was not cancelled" in capsys.readouterr().err
+
+
+def test_the_summary_shows_rewards_per_group(scorer: Scorer) -> None:
+    """Outcomes, the mean, and each group's rewards in input order."""
+    attempts = [{"id": "t", "completion": text} for text in ("right", "wrong")]
+    tally = Tally()
+    for result in score(scorer, [{"id": "t"}], attempts):
+        tally.add(result)
+
+    assert list(tally.lines()) == [
+        "2 attempts: passed 1, failed 1; mean reward 0.5000",
+        "  group t: rewards 1 0",
+    ]

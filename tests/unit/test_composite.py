@@ -1,92 +1,13 @@
 """The verifier `composite`: weights, gates, clips, outcomes and faults of rewards made of several."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from stated_verdicts import CLASS, LAYOUT, REGISTRY, RIGHT, NotedSlot, judge, parse, stated
 
 from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome
-from assay.sandboxes.fakes import FakeSlot
-from assay.schema import Step, TaskBase, TestResult, Usage, Verdict
-from assay.verifiers.builtin import default_registry, with_composite
-from assay.verifiers.composite.profiles import PROFILES
-from assay.verifiers.composite.task import CompositeTask
-from assay.verifiers.composite.templates import Parameter, fill, parameters_of
-from assay.verifiers.rules.classification import Classification
-from assay.verifiers.rules.rule import Profile, RuleVerifier
-
-RIGHT = "<think>t</think><answer>wren</answer>"
-CLASS = {"name": "class", "verifier": "classification", "term": "accuracy", "task": {"label": "wren"}}
-LAYOUT = {"name": "layout", "verifier": "classification", "term": "format", "task": {"label": "wren"}}
-
-
-class StatedTask(TaskBase):
-    """A task that states its own verdict."""
-
-    outcome: Outcome = Outcome.PASSED
-    reward: float | None = 1.0
-    flag: str = ""
-    fault: str = ""
-    correct: bool = False
-
-
-class Stated:
-    """Returns the verdict that the task states."""
-
-    name = "stated"
-    version = "1"
-    task_model = StatedTask
-
-    def judge(self, task: StatedTask, completion: str, slot: FakeSlot) -> Verdict:
-        """Return it, or raise the fault."""
-        slot.judged.append((completion, task.limits.wall_s))  # type: ignore[attr-defined]  # a slot of this test
-        if task.fault:
-            raise TaskFault(task.fault)
-        return Verdict(
-            outcome=task.outcome,
-            reward=float(task.correct) if task.correct else task.reward,
-            tests=(TestResult(outcome=task.outcome, name="a"), TestResult(outcome=task.outcome)),
-            steps=(Step(name="s", outcome=task.outcome, reward=0.0),),
-            message=f"it was {task.outcome}",
-            stdout="out",
-            exit_code=3,
-            usage=Usage(cpu_s=1.0, memory_mb=5.0),
-            flags=(task.flag,) if task.flag else (),
-        )
-
-
-class NotedSlot(FakeSlot):
-    """Notes what is judged in it, and each clearing."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.judged: list[object] = []
-
-    def clear(self) -> None:
-        """Note it."""
-        self.judged.append("clear")
-
-
-REGISTRY = with_composite([Stated(), RuleVerifier(Classification())])
-
-
-def stated(name: str, weight: float = 1.0, **fields: Any) -> dict[str, Any]:
-    """A part that states its verdict."""
-    own = {key: fields.pop(key) for key in ("gate", "clip", "given", "term") if key in fields}
-    return {"name": name, "verifier": "stated", "weight": weight, "task": fields, **own}
-
-
-def parse(*terms: Mapping[str, Any], **fields: Any) -> CompositeTask:
-    """Parse a composite task."""
-    task = REGISTRY.parse_task({"id": "t", "verifier": "composite", "terms": terms, **fields}, path="tasks[3]")
-    assert isinstance(task, CompositeTask)
-    return task
-
-
-def judge(*terms: Mapping[str, Any], completion: str = "", slot: NotedSlot | None = None, **fields: Any) -> Verdict:
-    """Judge one completion."""
-    return REGISTRY.get("composite").judge(parse(*terms, **fields), completion, slot or NotedSlot())
+from assay.verifiers.builtin import default_registry
 
 
 def test_the_reward_is_the_weighted_sum_and_every_raw_term_is_told() -> None:
@@ -329,74 +250,3 @@ def test_long_answers_are_compared_by_their_hash() -> None:
 
     assert standing is not None
     assert (standing.showings[0].answer or "").startswith("sha256:")
-
-
-def test_a_template_is_filled_with_the_tasks_parameters() -> None:
-    """What is missing, and what nobody asked for, is refused by name."""
-    template = Profile("s/code", {"terms": [{"task": {"label": Parameter("label", "x")}}]}, "here", "a template")
-
-    assert fill(template, {"label": "wren"}) == {"terms": [{"task": {"label": "wren"}}]}
-    with pytest.raises(InvalidRequest, match="needs 'label'"):
-        fill(template, {})
-    with pytest.raises(InvalidRequest, match="unknown parameter 'lable'"):
-        fill(template, {"lable": "wren", "label": "wren"})
-
-
-@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
-def test_every_profile_is_a_good_task_once_it_is_filled(profile: Profile) -> None:
-    """Its verifiers and fields exist."""
-    given = {hole.name: hole.example for hole in parameters_of(profile) if hole.is_required}
-    document = {"id": "t", "verifier": "composite", "profile": profile.name, "parameters": given}
-
-    task = default_registry().parse_task(document)
-
-    assert isinstance(task, CompositeTask)
-    assert profile.source
-
-
-def boxed(answer: str, length: int) -> str:
-    """A completion of that length in Open-RS's layout."""
-    tail = f"\n</think>\n\\boxed{{{answer}}}"
-    return "x" * (length - len(tail)) + tail
-
-
-TAGGED = "<reasoning>\nr\n</reasoning>\n<answer>\n{}\n</answer>\n"
-BLOCKS = "<think>\nt\n</think>\n<answer>\n\\boxed{42}\n</answer>"
-
-
-@pytest.mark.parametrize(
-    ("profile", "completion", "reward"),
-    [
-        ("open-rs/paper", boxed("42", 1000), 2.0),
-        ("open-rs/paper", boxed("41", 1000), 1.0),
-        ("open-rs/code", boxed("42", 3584), 1.0 + 2 * 0.5),
-        ("open-rs/code", boxed("42", 2 * 3584), 1.0 + 2 * 1.0),
-        ("open-rs/code", boxed("41", 3584), 1.0 + 2 * -0.5),
-        ("open-rs/hardened", boxed("42", 2 * 3584), 1.0 + 2 * 0.5),
-        ("open-rs/hardened", "\n</think>\n" + boxed("42", 3584), 2 * 0.5),
-        ("open-r1/code", BLOCKS, 2.0),
-        ("open-r1/code", BLOCKS.replace("42", "7"), 1.0),
-        ("d1-gsm8k/code", TAGGED.format(42), 0.5 + 0.5 + 0.5 + 2.0),
-        ("d1-gsm8k/code", TAGGED.format(41), 0.5 + 0.5 + 0.5),
-        ("d1-math/code", "<answer>\n\\boxed{42}\n</answer>", 2.75),
-        ("d1-math/code", "x", 0.25),
-        ("d1-math/hardened", "<answer>\n\\boxed{42}\n</answer>", 3.0),
-        ("verl-geo3k/code", "<think>t</think>\\boxed{42}", 1.0),
-        ("verl-geo3k/code", "\\boxed{42}", 0.9),
-        ("dapo/code", "Answer: 42", 1.0),
-        ("dapo/code", "x" * (20480 - 11) + "\nAnswer: 41", -2.0),
-        ("dapo/hardened", "x" * (18432 - 13) + "\nAnswer: 42.0", 0.5),
-        ("kimi/paper", "\\boxed{42}", 1.0),
-        ("ttrl/code", "\\boxed{42}", 0.0),
-    ],
-)
-def test_profiles_give_the_published_numbers(profile: str, completion: str, reward: float) -> None:
-    """Each by hand from its definition; of those with group terms the part before them."""
-    known = {one.name: one for one in PROFILES}[profile]
-    given = {hole.name: hole.example for hole in parameters_of(known) if hole.is_required}
-    document = {"id": "t", "verifier": "composite", "profile": profile, "parameters": given}
-    task = default_registry().parse_task(document)
-
-    verdict = default_registry().get("composite").judge(task, completion, FakeSlot())
-
-    assert verdict.reward == pytest.approx(reward)

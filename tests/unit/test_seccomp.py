@@ -199,13 +199,15 @@ def test_what_kills_in_namespaces_kills_behind_a_fence(machine: Machine, own_use
 
 
 def test_a_lone_process_starts_threads_and_nothing_else(machine: Machine) -> None:
-    """It forks not, runs no program, looks into nobody and is scheduled as all; the rest is for others to govern."""
+    """It forks not, runs no program, looks into nobody, reaches nothing by a name and is scheduled as all."""
     lone = build_lone_filter(machine)
     forbidden = [*machine.start.values(), machine.kill["ptrace"], machine.kill["process_vm_writev"]]
 
     assert run(machine, lone, machine.clone, CLONE_THREAD | 0x100) == ALLOW
     assert run(machine, lone, machine.ioctl, 3) == ALLOW
     assert {run(machine, lone, number) for number in forbidden} == {ERRNO | 1}
+    assert {run(machine, lone, number) for number in machine.by_name.values()} == {ERRNO | 1}
+    assert run(machine, lone, machine.socket, 1) == ERRNO | 97
     assert {run(machine, lone, number) for number in machine.pretend.values()} == {ERRNO}
     assert {run(machine, lone, machine.prctl, option) for option in (53, 62)} == {ERRNO | 1}
     assert run(machine, lone, machine.clone, 17) == ERRNO | 1

@@ -105,6 +105,7 @@ def merge(ended: Sequence[Ended], outcome: Outcome) -> Verdict:
         usage=usage,
         flags=tuple(dict.fromkeys(flag for one in ended for flag in one.verdict.flags)),
         versions={name: version for one in ended for name, version in one.verdict.versions.items()},
+        details=next((one.verdict.details for one in ended if one.verdict.details is not None), None),
     )
 
 

@@ -3,7 +3,7 @@
 Every one has sizes that its prompt names and hidden ones: odd, prime, one, and just beyond a tile. The first size of
 either kind is timed; the others are checked only. For `backend` `cuda` the reference, the tier and the launch plan are
 those of CUDA; a task in another language of devices has that reference too, a `native` one has it with host code of its
-own, and one in torch a module of torch's own.
+own, and one in torch a module of torch's own, where torch has the operation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -87,6 +87,8 @@ _FLOPS: Mapping[str, str] = {
     "reduction": "rows * cols",
     "convolution": "2 * batch * filters * (height - rows + 1) * (width - cols + 1) * channels * rows * cols",
 }
+_TORCH_LACKS = frozenset({("cuda", "int32", "gemm"), ("cuda", "int32", "convolution")})
+"""What torch does not compute: the reference of a module is host code with a kernel there."""
 _MOST = 4.0
 """Of the factors of a normalisation, so that results stay within the half type."""
 
@@ -144,13 +146,14 @@ def _tolerance(operation: str, dtype: str) -> Document:
 
 def _by_backend(abi: Document, dtype: str, where: tuple[str, str, str]) -> Document:
     backend, tier, language = where
-    operation = abi["entry"]
-    if language == "torch":
+    operation, is_torch = abi["entry"], language == "torch"
+    if is_torch and (backend, dtype, operation) not in _TORCH_LACKS:
         module = {"language": language, "source": module_source(operation)}
         return {"tier": "native", "language": language, "reference": module}
-    if backend == "cuda" and tier == "native":
+    if backend == "cuda" and (is_torch or tier == "native"):
         source = native_source(operation, dtype, Abi.model_validate(abi))
-        return {"language": "cuda_cpp", "reference": {"language": "cuda_cpp", "source": source}}
+        native = {"language": "cuda_cpp", "source": source}
+        return {"tier": "native", "language": language or "cuda_cpp", "reference": native}
     if backend == "cuda":
         plan = cuda_plan(operation)
         reference = {"language": "cuda_cpp", "source": cuda_source(operation, dtype), "plan": plan}

@@ -143,6 +143,7 @@ def _concluded(task: ChainTask, outputs: Sequence[Output], answer: Verdict, vers
         "stdout": _transcript(outputs),
         "usage": answer.usage,
         "versions": {**answer.versions, **versions},
+        "details": answer.details,
     }  # fmt: skip
     if has_null_reward(answer.outcome):
         message = f"answer: {answer.message or answer.outcome}"[:MESSAGE_CHARACTERS]

@@ -10,10 +10,11 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Role, Slot
 from assay.verifiers.remembered import LastingFault, Settled
 from assay.verifiers.sql.asking import Asked, Ran, ask
+from assay.verifiers.sql.choices import EmptyGold
 from assay.verifiers.sql.images import MOST_BYTES, Images, read_named, without_wal
 from assay.verifiers.sql.lexing import without_distinct
 from assay.verifiers.sql.results import Caps, Question, Table
-from assay.verifiers.sql.task import EmptyGold, SqlTask
+from assay.verifiers.sql.task import SqlTask
 
 _MOST_GOLDS = 10_000
 _MOST_GOLD_BYTES = 64 << 20  # packed; some ten times as much in memory

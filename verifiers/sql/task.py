@@ -1,9 +1,8 @@
-"""The task model of `sql` and its named presets."""
+"""The task model of `sql`."""
 
 import base64
 import binascii
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self  # Any: documents before validation
 
@@ -12,11 +11,13 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from assay.canonical import content_hash
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
-from assay.verifiers.rules.rule import Profile, RuleTask
+from assay.verifiers.rules.rule import RuleTask
+from assay.verifiers.sql.choices import EmptyGold, Order, Refused
 from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules
 from assay.verifiers.sql.extraction import Layout, Need, Pick, Places
 from assay.verifiers.sql.images import LONGEST_NAME, MOST_BYTES, is_database
 from assay.verifiers.sql.lexing import is_blank, is_ordered, mentions_order
+from assay.verifiers.sql.profiles import PROFILES
 from assay.verifiers.sql.results import Caps, Table
 
 Value = None | bool | int | float | str
@@ -25,42 +26,8 @@ ColumnName = Annotated[str, Field(min_length=1, max_length=1000)]
 ColumnPlace = Annotated[int, Field(ge=1, le=10_000)]
 Tolerance = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
-_ARCTIC = "Yao et al. 2025, arXiv:2505.20315 (1 / 0.1 / 0); snowflakedb/ArcticTraining@b28638e (set comparison)"
-_SPIDER = "Yu et al. 2018, arXiv:1809.08887; Zhong et al. 2020, arXiv:2010.02840 (bag comparison of execution results)"
-_SQL_R1 = "DataArcTech/SQL-R1@acb5c0d, verl/utils/reward_score/synsql.py and exec_eval.py"
 _ENGINE = "duckdb"
 _MOST_SIGNED, _MOST_UNSIGNED = 2**63 - 1, 2**64 - 1
-
-
-class Order(StrEnum):
-    """When the order of rows matters."""
-
-    AUTO = "auto"
-    """Where the gold query itself has an ORDER BY, outside all parentheses."""
-    MENTIONED = "mentioned"
-    """Where the gold query holds the words anywhere: Spider's rule."""
-    IGNORE = "ignore"
-    """Never: rows are compared as a bag or a set."""
-    REQUIRED = "required"
-    """Always, whatever the gold query says."""
-
-
-class EmptyGold(StrEnum):
-    """What a gold query that gives no rows means."""
-
-    ALLOW = "allow"
-    """An empty result is the right one."""
-    TASK_ERROR = "task_error"
-    """The task is broken: any query that finds nothing would be right."""
-
-
-class Refused(StrEnum):
-    """What a statement is that would do more than read."""
-
-    VIOLATION = "violation"
-    """The outcome `violation` with the lowest reward."""
-    MISMATCH = "mismatch"
-    """A query that ran and gave the wrong rows: nearest to rewards whose released code runs writes."""
 
 
 class SqlTask(RuleTask):
@@ -97,57 +64,13 @@ class SqlTask(RuleTask):
             ]
         },
     )
-    PROFILES: ClassVar = (
-        Profile(
-            "arctic/paper",
-            {
-                "compare": Rows.SET,
-                "order": Order.IGNORE,
-                "tag": Need.REQUIRED,
-                "fence": Need.REQUIRED,
-                "relative_tolerance": 0.0,
-            },
-            _ARCTIC,
-            "1 / 0.1 / 0 with sets of rows: order and repetition are lost. A refused statement is `violation`, and 0.",
-        ),
-        Profile(
-            "spider/code",
-            {"order": Order.MENTIONED, "columns": Columns.ANY, "relative_tolerance": 0.0},
-            _SPIDER,
-            "Bags of rows under any assignment of columns, in order if the gold has the words anywhere; 1 / 0.1 / 0.",
-        ),
-        Profile(
-            "sql-r1/code",
-            {
-                "weights": {"format": 1.0, "execution": 2.0, "match": 3.0, "length": 1.0},
-                "signed": True,
-                "format_gate": True,
-                "layout": Layout.SQL_R1,
-                "order": Order.MENTIONED,
-                "columns": Columns.ANY,
-                "distinct": "dropped",
-                "relative_tolerance": 0.0,
-                "refused": Refused.MISMATCH,
-                "tag": Need.REQUIRED,
-                "fence": Need.REQUIRED,
-                "pass_threshold": 6.0,
-            },
-            _SQL_R1,
-            "Format 1 or -1, execution 2 or -2, match 3 or -3, and for a match a bonus for length. Safe where the "
-            "released code is not: a gold query that fails is `task_error` there a match; writes are not run, so they "
-            "never match an empty gold; a second statement is an error, not dropped; no role marker is asked for.",
-        ),
-        Profile(
-            "sql/hardened",
-            {},
-            "this project",
-            "The default: bags of rows, columns in order, row order where the gold query itself asks for it.",
-        ),
-    )
+    PROFILES: ClassVar = PROFILES
 
     verifier: Literal["sql"] = "sql"
     dialect: Literal["sqlite", "duckdb"] = "sqlite"
-    """The engine. `duckdb` needs the extra `sql` on the worker."""
+    """The engine. `duckdb` needs the extra `sql` on the worker. Queries are SELECT, VALUES and WITH; in DuckDB also
+    FROM, TABLE, PIVOT, UNPIVOT, SUMMARIZE, DESCRIBE and SHOW. So are pragmas that only tell of the database, such as
+    `table_info`; others are refused. EXPLAIN is a `runtime_error` in both: its rows are a plan, no answer."""
     database_schema: str = Field("", alias="schema", max_length=10_000_000)
     """Statements that make the tables."""
     rows: dict[str, tuple[tuple[Value, ...], ...]] = Field(default_factory=dict)

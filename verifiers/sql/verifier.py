@@ -11,13 +11,14 @@ from assay.sandboxes.interface import Role, Slot
 from assay.schema import Usage, Verdict
 from assay.verifiers.rules.rule import Scored, Term, conclude, lowest_terms
 from assay.verifiers.sql.asking import Ran
+from assay.verifiers.sql.choices import Refused
 from assay.verifiers.sql.comparison import TooMuch, are_same, may_be_too_much
 from assay.verifiers.sql.differences import difference
 from assay.verifiers.sql.extraction import Found, find_query, has_layout
 from assay.verifiers.sql.golds import Golds
 from assay.verifiers.sql.lexing import is_blank
 from assay.verifiers.sql.results import Table
-from assay.verifiers.sql.task import Refused, SqlTask
+from assay.verifiers.sql.task import SqlTask
 
 _LENGTH_CHARACTERS = 2048  # SQL-R1: the bonus for length grows up to here
 _MOST_LENGTH = 0.5

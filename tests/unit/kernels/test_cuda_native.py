@@ -46,6 +46,7 @@ HEAD = """#define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #define COUNT (*(long *)x[2])
 void assay_call(void **x, void *stream);
@@ -135,12 +136,14 @@ def test_whoever_speaks_without_being_asked_is_found(device: CudaDevice, build: 
 
 @pytest.mark.skipif(not syscalls.landlock_version(), reason="no Landlock")
 def test_a_native_kernel_reaches_nothing_but_the_device(device: CudaDevice, build: Build, tmp_path: Path) -> None:
-    """No file to write, no other process to start or to trace, nobody's user; threads it has."""
+    """No file to write, no socket, no other process to start or to trace, nobody's user; threads it has."""
     tmp_path.chmod(0o777)
     tries = [
         f'open("{tmp_path}/new", O_CREAT | O_WRONLY, 0666) >= 0',
         "fork() >= 0",
         'execl("/bin/true", "true", (char *)0) >= 0',
+        "socket(AF_UNIX, SOCK_STREAM, 0) >= 0",
+        "socket(AF_INET, SOCK_DGRAM, 0) >= 0",
         f"ptrace(PTRACE_ATTACH, {os.getpid()}, 0, 0) >= 0",
         f'open("/proc/{os.getpid()}/mem", O_RDONLY) >= 0',
         f"{int(os.geteuid() == 0)} && getuid() == 0",

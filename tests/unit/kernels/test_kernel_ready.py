@@ -79,7 +79,15 @@ def test_what_cannot_be_run_is_refused(fields: dict[str, Any], words: str) -> No
         by_name("gemm/float32", **fields)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["gemm/int32", "convolution/int32"])
+def test_a_module_on_cuda_is_timed_beside_what_torch_has_not(name: str) -> None:
+    """Products of integers: host code with a kernel of its own."""
+    task = by_name(name, backend="cuda", language="torch")
+
+    assert (task.tier, task.language, task.reference.language) == ("native", "torch", "cuda_cpp")
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"gemm/int32", "convolution/int32"}))
 @pytest.mark.parametrize(("language", "words"), [("cuda_cpp", "cudaStream_t stream) {"), ("torch", "class Model(")])
 def test_ready_tasks_on_cuda_have_native_references(name: str, language: str, words: str) -> None:
     """With host code, or a module: either is run in a process of its own, and has no launch plan."""

@@ -1,6 +1,8 @@
 """What `optimum` makes of values, and of what the process that solves says; HiGHS itself does not run here."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from optimisation_attempts import FAULT, MISSING, MODEL, REGISTRY, optimise, saying, solving
 
 from assay.errors import Inconclusive, InfraFault, InvalidRequest, TaskFault
@@ -190,3 +192,24 @@ def test_highs_is_required() -> None:
     task = REGISTRY.parse_task({"id": "t", "verifier": "optimum", "lp": "min x", "requires": ["json"]})
 
     assert task.requires == ("json", "highspy")
+
+
+_WEIGHTS = st.dictionaries(st.sampled_from(("parsed", "feasible", "integral", "optimal")), st.floats(0, 4))
+_ANSWERS = st.tuples(st.floats(-1, 5), st.floats(-1, 5)).map(
+    lambda pair: f'<answer>{{"x": {pair[0]}, "y": {pair[1]}}}</answer>'
+)
+
+
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(weights=_WEIGHTS, credit_gap=st.none() | st.floats(0.01, 1), answer=_ANSWERS | st.text(max_size=9))
+def test_no_answer_earns_more_than_the_best(weights: dict[str, float], credit_gap: float | None, answer: str) -> None:
+    """Whatever the weights and whatever is credited; values that are not feasible earn no more than those that are."""
+    fields: dict[str, object] = {"weights": weights} | ({} if credit_gap is None else {"credit_gap": credit_gap})
+    best, worse, found = (optimise(solving(), text, **fields) for text in (BEST, WORSE, answer))
+
+    assert best.reward is not None
+    assert worse.reward is not None
+    assert found.reward is not None
+    assert found.reward <= best.reward
+    if not found.terms["feasible"]:
+        assert found.reward <= worse.reward

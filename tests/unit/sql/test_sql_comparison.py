@@ -9,7 +9,6 @@ import pytest
 
 from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules, TooMuch, are_same, may_be_too_much
 from assay.verifiers.sql.differences import difference
-from assay.verifiers.sql.keys import key_of
 from assay.verifiers.sql.results import Cell, Table, Typed
 
 A, B = ("a", 1), ("b", 2)
@@ -266,17 +265,17 @@ def test_a_message_costs_little() -> None:
 _PRIME = 2**61 - 1
 """Numbers that differ by a multiple of it have one hash."""
 _COLLIDING = {
-    "integers": [(n * _PRIME,) for n in range(20_000)],
-    "floats": [(2.0 ** (61 * (n % 16)) * (1 + n), ) for n in range(20_000)],
-    "pairs": [(-1 - n % 2, (n // 2) * _PRIME) for n in range(20_000)],
-    "with texts": [("a", n * _PRIME, None) for n in range(20_000)],
+    "integers": [(n * _PRIME,) for n in range(8_000)],
+    "floats": [(2.0 ** (61 * (n % 16)) * (1 + n), ) for n in range(8_000)],
+    "pairs": [(-1 - n % 2, (n // 2) * _PRIME) for n in range(8_000)],
+    "with texts": [("a", n * _PRIME, None) for n in range(8_000)],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", _COLLIDING)
 @pytest.mark.parametrize("rows", list(Rows))
 def test_rows_whose_hashes_collide_take_no_longer_than_others(name: str, rows: Rows) -> None:
-    """Whatever is asked of them, and whatever is to be said of them: twenty seconds would be quadratic time."""
+    """Whatever is asked of them, and whatever is to be said of them: quadratic time would be ten seconds."""
     found = table(*_COLLIDING[name])
     others = table(*((*row[:-1], f"x{n}") for n, row in enumerate(found.rows)))
     mirrored = Table(found.columns, found.rows[::-1])
@@ -289,27 +288,4 @@ def test_rows_whose_hashes_collide_take_no_longer_than_others(name: str, rows: R
         assert "the query gives" in difference(others, found, rule)
         assert "the query gives" in difference(Table(others.columns, others.rows[:2]), found, rule)
 
-    assert time.process_time() - start < 20
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ((1, -0.0), (1.0, 0), True),
-        ((True, 2**70), (1, float(2**70)), True),
-        ((1e300,), (int(1e300),), True),
-        ((2**53 + 1,), (float(2**53),), False),
-        (("1",), (1,), False),
-        (("1;", "2"), ("1", ";2"), False),
-        ((b"1",), ("1",), False),
-        ((None, "x"), ("-;", "x"), False),
-        ((Typed("a", "bc"),), (Typed("ab", "c"),), False),
-        ((float("inf"), 1), (float("-inf"), 1), False),
-        ((0.1,), (0.1,), True),
-        (("\udc80",), ("\udc81",), False),
-    ],
-)
-def test_keys_are_equal_where_rows_are(one: tuple[Cell, ...], other: tuple[Cell, ...], same: bool) -> None:
-    """Values of one kind by value, of others never."""
-    assert (key_of(one) == key_of(other)) is same
-    assert (one == other) is same
+    assert time.process_time() - start < 5
