@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from enum import IntEnum
 from pathlib import Path
@@ -30,7 +30,8 @@ from assay.settings import load_settings
 ROOT = Path(__file__).parents[1]
 STATIC = (
     "tests/unit/kernels/test_cuda_driver.py", "tests/unit/kernels/test_cuda_device.py",
-    "tests/unit/kernels/test_cuda_native.py", "tests/unit/kernels/test_device_gate.py",
+    "tests/unit/kernels/test_cuda_telemetry.py", "tests/unit/kernels/test_cuda_native.py",
+    "tests/unit/kernels/test_device_gate.py",
 )  # fmt: skip
 COMPILED = ("tests/sandbox/test_kernel_library.py", "-k", "cuda and float32")
 ON_GPU = ("tests/gpu",)
@@ -126,8 +127,12 @@ def describe_gpu() -> Part | str:
     return told
 
 
-def run_parts(gpu: Part | str) -> list[Part]:
-    """Run what this machine can, and name the rest as skipped."""
+def run_parts(
+    gpu: Part | str,
+    run_tests: Callable[..., Part] = run_tests,
+    run_benchmark: Callable[[], Part] = run_benchmark,
+) -> list[Part]:
+    """Run what this machine can, by these two, and name the rest as skipped."""
     parts = [run_tests("static", STATIC, STATIC_S), run_tests("compiled", COMPILED, COMPILED_S)]
     if isinstance(gpu, str):
         return [*parts, *(_part(name, Status.SKIPPED, missing=[gpu]) for name in ("gpu", "benchmark"))]

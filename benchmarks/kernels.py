@@ -5,7 +5,7 @@ Run it beside whatever else the machine does, or beside a known load:
     python benchmarks/kernels.py --tasks all --kinds equal --runs 1      # every ready task against itself
     python benchmarks/kernels.py --tasks all --kinds double --runs 1     # and with a kernel of twice its speed
     python benchmarks/kernels.py --kinds equal,double,half --runs 20 --busy     # a few tasks, many times
-    python benchmarks/kernels.py --acceptance            # tests 1, 2 and 20 of the specification, on the real clock
+    python benchmarks/kernels.py --acceptance            # tests 1, 2 and 20 of tests/contract/test_kernel_lane.py
 
 `known_kernels.py` says how the kinds are made. One line of JSON an attempt; then one a task and kind; one a kind, with
 what must hold of it (`broken_promises`); and one for each speed that was measured, with how many were `inconclusive`.
@@ -33,7 +33,7 @@ from assay.sandboxes.pool import Pool
 from assay.settings import Settings
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
-from assay.verifiers.kernels.measured_speeds import SpeedTally, timed_kernel
+from assay.verifiers.kernels.measured_speeds import SpeedTally, read_verdict
 from assay.verifiers.kernels.ready import NAMES
 
 USUAL = ("gemm/float32", "reduction/int32", "axpy/float32")
@@ -42,6 +42,13 @@ ACCEPTANCE = (("gemm/float32", Kind.EQUAL), ("gemm/float32", Kind.NOISY), ("gemm
 """Tests 1, 2 and 20."""
 SHAPE = re.compile(r": ([0-9.]+) \[([0-9.]+), ([0-9.]+)\], (significant|no significant difference)")
 TOLD = (Outcome.PASSED, Outcome.FAILED)
+NOISE_SHIFT = 0.02
+LEAST_BIAS, MOST_BIAS = 1.05, 1.14
+"""Of the mean of ratios under noise of 0.3, about exp(0.09)."""
+MOST_HALF_WIDTH = 0.03
+"""Of an equal kernel's interval on a quiet machine: the median over all sizes."""
+MOST_OFF = 0.1
+"""By which a measured speed may differ from the known one, as a share."""
 NULL_CHANCE = 1e-3
 """More misses of an interval of 95 % than happen so rarely are a broken promise."""
 
@@ -85,7 +92,7 @@ def measured(pool: Pool, matches: Sequence[Match], runs: int, retries: int, tall
         for one in matches:
             started = time.monotonic()
             verdict = evaluator.evaluate(one.task, f"```c\n{one.source}```").verdict
-            tally.add(timed_kernel(verdict.outcome, verdict.terms, verdict.flags))
+            tally.add(read_verdict(verdict.outcome, verdict.terms, verdict.flags))
             eq2 = verdict.terms.get("cuda_l2_eq2")
             yield Run(
                 one.name,
@@ -115,19 +122,19 @@ def broken_promises(kind: Kind, runs: Sequence[Run], *, is_quiet: bool) -> list[
     broken = [f"{run.task}: {run.outcome}: {run.message}" for run in runs if run.outcome not in allowed]
     told = [run for run in runs if run.is_told]
     for run in told:
-        broken += [f"{run.task}: {what} ({run.message})" for what in _broken(kind, run)]
+        broken += [f"{run.task}: {what} ({run.message})" for what in _broken(kind, run, is_quiet=is_quiet)]
     if kind is Kind.EQUAL:
         shapes = [shape for run in told for shape in run.shapes]
         missed = sum(not shape.low <= 1.0 <= shape.high for shape in shapes)
         if chance_of_misses(missed, len(shapes)) < NULL_CHANCE:
             broken.append(f"{missed} of {len(shapes)} intervals do not hold 1")
         half = statistics.median([(shape.high - shape.low) / 2 for shape in shapes]) if shapes else 0.0
-        if is_quiet and half > 0.03:
+        if is_quiet and half > MOST_HALF_WIDTH:
             broken.append(f"intervals are {half:.1%} wide either way on a machine that is said to be quiet")
     return broken
 
 
-def _broken(kind: Kind, run: Run) -> Iterator[str]:
+def _broken(kind: Kind, run: Run, *, is_quiet: bool) -> Iterator[str]:
     """Yield what one attempt with times shows that must not be."""
     assert run.speedup is not None  # it is told
     speed = SPEEDS[kind]
@@ -137,15 +144,24 @@ def _broken(kind: Kind, run: Run) -> Iterator[str]:
         if (run.reward or 0.0) > 1.0:
             yield "an equal kernel earns more than 1"
     else:
-        if abs(run.speedup / speed - 1) > 0.1:
+        if abs(run.speedup / speed - 1) > MOST_OFF:
             yield f"{run.speedup:.3f} is more than a tenth off {speed:g}"
         if any(shape.low <= 1.0 <= shape.high for shape in run.shapes):
             yield "an interval holds 1"
     if kind is Kind.NOISY:
-        if abs(run.speedup - 1) > 0.02:
-            yield "noise moved the median by more than 2 %"
-        if not 1.05 < (run.mean_of_ratios or 0.0) < 1.14:
-            yield f"the mean of ratios, {run.mean_of_ratios}, is not about 1.09"
+        yield from _broken_by_noise(run, is_quiet=is_quiet)
+
+
+def _broken_by_noise(run: Run, *, is_quiet: bool) -> Iterator[str]:
+    """Yield what noise must not do: to the letter of test 2 on a quiet machine, which alone adds none of its own."""
+    assert run.speedup is not None  # it is told
+    is_within = abs(run.speedup - 1) <= NOISE_SHIFT
+    is_near = all(shape.low <= 1 + NOISE_SHIFT and shape.high >= 1 - NOISE_SHIFT for shape in run.shapes)
+    if not (is_within if is_quiet else is_near):
+        yield "noise moved the median by more than 2 %"
+    mean = run.mean_of_ratios or 0.0
+    if mean < LEAST_BIAS or (is_quiet and mean > MOST_BIAS):
+        yield f"the mean of ratios, {mean:.3f}, is not biased to about 1.09"
 
 
 def chance_of_misses(missed: int, intervals: int) -> float:
@@ -166,7 +182,7 @@ def summary(kind: Kind, runs: Sequence[Run]) -> dict[str, object]:
         "share_inconclusive": round(inconclusive / len(runs), 3),
         "other": sum(run.outcome not in (*TOLD, Outcome.INCONCLUSIVE) for run in runs),
         "significant": sum(any(shape.is_significant for shape in run.shapes) for run in told),
-        "off_by_a_tenth": sum(abs(speedup / SPEEDS[kind] - 1) > 0.1 for speedup in speedups),
+        "off_by_a_tenth": sum(abs(speedup / SPEEDS[kind] - 1) > MOST_OFF for speedup in speedups),
         "least_median_most": [speedups[0], statistics.median(speedups), speedups[-1]] if speedups else None,
         "median_and_most_wall_s": [statistics.median(walls), walls[-1]],
     }
@@ -209,7 +225,7 @@ def main() -> int:
     parser.add_argument("--profile", default="quick", help="of the timing")
     parser.add_argument("--retries", type=int, default=0, help="of inconclusive attempts")
     parser.add_argument("--busy", action="store_true", help="load all cores but the one that is timed")
-    parser.add_argument("--quiet", action="store_true", help="the machine is idle: demand test 1's 3 %% as well")
+    parser.add_argument("--quiet", action="store_true", help="the machine is idle: demand tests 1 and 2 to the letter")
     given = parser.parse_args()
     matches = matches_of(given)
     runs: list[Run] = []

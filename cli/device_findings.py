@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.errors import AssayError
 from assay.extras import install_extras
 from assay.sandboxes.devices.health import QUARANTINE_S, HealthBook
-from assay.sandboxes.devices.host_lock import chosen_folder, file_of, whose
+from assay.sandboxes.devices.host_lock import chosen_folder, distrust_of, file_of
 from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.probe import Finding
 from assay.sandboxes.warm import ENVIRONMENT
@@ -63,7 +63,7 @@ def cuda_finding(settings: Settings) -> Finding:
 
 def folder_findings(folder: Path) -> list[Finding]:
     """Tell of devices of this host whose last probe failed, or why their folder cannot be trusted."""
-    wrong = whose(folder)
+    wrong = distrust_of(folder)
     if wrong:
         return [Finding("device locks", False, wrong)]
     return health_findings(HealthBook(folder))

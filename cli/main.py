@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from assay.cli.exits import Exit
+from assay.interrupts import raise_interrupts
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,4 +31,4 @@ def _ending_at_once() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        raise_interrupts()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from assay.counting import counted
 from assay.outcomes import NULL_REWARD, Outcome
 from assay.schema import Result
-from assay.verifiers.kernels.measured_speeds import SpeedTally, timed
+from assay.verifiers.kernels.measured_speeds import SpeedTally, read_result
 
 _GROUPS_SHOWN = 20
 _REWARDS_SHOWN = 16
@@ -25,7 +25,7 @@ class Tally:
         """Count one result."""
         self.outcomes[result.outcome] += 1
         self.groups.setdefault(result.group, {})[result.index] = result.reward
-        self.speeds.add(timed(result))
+        self.speeds.add(read_result(result))
 
     @property
     def note(self) -> str:

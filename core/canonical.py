@@ -63,8 +63,6 @@ def load_documents(data: bytes, *, path: str = "") -> list[Any]:
     try:
         whole = load(stripped, path=path)
     except InvalidRequest:
-        if b"\n" not in stripped.strip():
-            raise
         lines = [(n, line) for n, line in enumerate(data.splitlines(), 1) if line.strip(_BLANK)]
         return [load(line, path=f"{path}:{n}") for n, line in lines]
     return whole if isinstance(whole, list) else [whole]

@@ -26,10 +26,13 @@ class TimedShape(_Record):
     axes: dict[str, int] | None
     """Its extents; null for a hidden size, of which `is_hidden` tells."""
     is_hidden: bool
+    """Whether it is one of the hidden sizes."""
     weight: float
+    """Of its median in the geometric mean over the sizes, as the task gives it."""
     clock: str
     """The clock that scored: `wall`, `cpu` or `device`."""
     rounds: int = 0
+    """How many counted; each calls candidate, reference and twin."""
     generations: int = 0
     """How many times fresh processes ran the rounds."""
     speedup: float | None = None
@@ -66,18 +69,23 @@ class TimedShape(_Record):
     """Mean of the rounds' largest differences from the oracle."""
 
 
-class Compiled(_Record):
+class FunctionRecord(_Record):
     """What one device function takes, as its cubin says; null where it does not say."""
 
     name: str
     registers: int | None
+    """A thread."""
     shared_bytes: int
+    """Static shared memory a block."""
     frame_bytes: int | None
+    """Stack a thread."""
     max_threads: int | None
+    """The most a block may have."""
     parameter_bytes: int | None
+    """Of all its parameters together."""
 
 
-class Artifact(_Record):
+class ArtifactRecord(_Record):
     """What the static gate read of the compiled candidate, and what its source names: telemetry, no barrier.
 
     Names are the candidate's own, each cut at 100 characters, and 64 of a kind at most.
@@ -89,7 +97,7 @@ class Artifact(_Record):
     size_bytes: int
     mentions: tuple[str, ...] = ()
     """Kinds of calls that the source names outside of its comments (`stream`, `library`, ...)."""
-    kernels: tuple[Compiled, ...] = ()
+    kernels: tuple[FunctionRecord, ...] = ()
     arch: str = ""
     """`sm_90` of a cubin."""
     global_bytes: int = 0
@@ -104,7 +112,7 @@ class Artifact(_Record):
     """Libraries and symbols of a shared object, and functions that run when it is loaded."""
 
 
-class Device(_Record):
+class DeviceRecord(_Record):
     """What was timed on, and under which lease."""
 
     name: str
@@ -120,9 +128,9 @@ class Details(_Record):
 
     reference: str = ""
     """What the reference is called: library, layout, workspace, math mode."""
-    artifact: Artifact | None = None
+    artifact: ArtifactRecord | None = None
     """The candidate, if it was compiled and let past the gate."""
-    device: Device | None = None
+    device: DeviceRecord | None = None
     """null if nothing was run."""
     checked: int = 0
     """Calls whose outputs were checked and right."""

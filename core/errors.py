@@ -14,6 +14,7 @@
     └── InfraFault            our side failed (outcome `infra_error`)
         ├── IsolationUnavailable   this host cannot isolate; says what is missing
         ├── SandboxFault           a jail died or misbehaved outside the candidate's doing
+        │   ├── Mishap             a kill or a shortage kept one from starting: no evidence about the machine
         │   └── Killed             a process of trusted code was killed, and not by us (`verifiers.killed`)
         ├── EndpointFault          a model endpoint gave no usable answer in time, however often it was asked
         │   └── Unanswered         perhaps for what the question says (`verifiers.models.interface`)
@@ -121,6 +122,13 @@ class IsolationUnavailable(InfraFault):
 
 class SandboxFault(InfraFault):
     """A jail could not be made, or died outside the candidate's doing."""
+
+
+class Mishap(SandboxFault):
+    """What makes jails was killed, or lacked memory or processes for the moment.
+
+    That says nothing about what this machine can do: no weaker isolation may be taken for it; trying again may help.
+    """
 
 
 class EndpointFault(InfraFault):

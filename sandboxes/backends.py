@@ -17,7 +17,8 @@ Answer = TypeVar("Answer")
 def open_pool(settings: Settings) -> JailPool:
     """Return a pool of jails as the settings ask, or (with `settings.insecure`) of plain processes.
 
-    Raises IsolationUnavailable, saying what is missing, before anything untrusted could run.
+    Raises IsolationUnavailable, saying what is missing, before anything untrusted could run; Mishap where a kill or a
+    shortage leaves open whether anything is: no weaker level is taken for that.
     """
     return _first(settings, _open)
 
@@ -26,7 +27,7 @@ def examine(settings: Settings) -> tuple[Level, tuple[Checked, ...]]:
     """Run the conformance list in the jails that the settings ask for, and return what every check found.
 
     Of several levels that would do, the first that can make jails is examined. Raises IsolationUnavailable if none can,
-    or if the settings ask for none.
+    or if the settings ask for none, and Mishap as `open_pool` does.
     """
     if settings.insecure:
         raise IsolationUnavailable("there are no jails to examine with ASSAY_INSECURE set; unset it")

@@ -1,9 +1,7 @@
 """Captured output of a child: read while it runs, capped, never trusted."""
 
-import fcntl
 import os
 import struct
-import termios
 
 _CHUNK = 65_536
 TAIL_BYTES = 4096
@@ -35,6 +33,9 @@ class Capture:
         """Read what is there now, and nothing that is written meanwhile: a writer cannot keep the reader busy."""
         if self._fd is None:
             return
+        import fcntl  # here, not at the top: other systems lack them
+        import termios
+
         (waiting,) = struct.unpack("i", fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)))
         upto = self.total + waiting
         while self.total < upto and self._read():

@@ -3,13 +3,14 @@
 import os
 import secrets
 import shutil
+import signal
 import socket
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from assay.errors import IsolationUnavailable, SandboxFault
+from assay.errors import IsolationUnavailable, Mishap, SandboxFault
 from assay.levels import Level
 from assay.sandboxes import selfcheck
 from assay.sandboxes.interface import Launch, Role, Slot
@@ -39,7 +40,7 @@ class Checked:
 def examine(slot: Slot, level: Level, hidden_paths: Sequence[str]) -> tuple[Checked, ...]:
     """Run every check in a candidate's and in an oracle's jail; none where there is no jail.
 
-    Raises SandboxFault if a jail cannot be made.
+    Raises SandboxFault if a jail cannot be made, and of that kind Mishap where that says nothing about this machine.
     """
     if level is Level.INSECURE:
         return ()  # there is no jail
@@ -81,7 +82,8 @@ def _run(slot: Slot, role: Role, payload: bytes) -> Mapping[str, str]:
         os.close(write_end)
     if child.exit.code != 0 or not answer:
         said = child.stderr.decode(errors="replace").strip()[-500:]
-        raise SandboxFault(f"the self-check ended with {child.exit} in the {role}'s jail: {said}")
+        kind = Mishap if child.exit.signal == signal.SIGKILL and child.cut_by is None else SandboxFault
+        raise kind(f"the self-check ended with {child.exit} in the {role}'s jail: {said}")
     return selfcheck.decode(answer)
 
 

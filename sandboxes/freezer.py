@@ -18,8 +18,9 @@ from assay.sandboxes import cgroup
 
 _MOUNTS = (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"))
 _STOP_S = 2.0
+"""How long one `freeze` tries."""
 _FREEZES = 10
-"""Each of so long."""
+"""How many `stop` makes of them, one after the other."""
 _AGAIN_S = 0.001
 _GONE_S = 5.0
 _RETRY_S = 0.002

@@ -168,7 +168,7 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
         wire.send(control, ["ready"])
         Host(control, tree).serve()
     except OSError as error:
-        wire.send(control, ["broken", str(error)])
+        wire.send(control, wire.failed(error, str(error)))
         return 1
     return 0
 

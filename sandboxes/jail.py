@@ -4,7 +4,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any  # message fields
 
-from assay.errors import InfraFault, SandboxFault
+from assay.errors import InfraFault, Mishap, SandboxFault
 from assay.levels import Level
 from assay.sandboxes import wire
 from assay.sandboxes.cgroup import Controllers, JailGroup, open_group
@@ -124,7 +124,7 @@ class Jail:
             received = wire.receive(ours)
         except OSError as error:
             ours.close()
-            raise SandboxFault(f"cannot start a jail: {error}") from error
+            raise _kind(wire.is_shortage(error))(f"cannot start a jail: {error}") from error
         except InfraFault:
             ours.close()
             raise
@@ -132,9 +132,14 @@ class Jail:
             theirs.close()
         if received is None or received[0][0] != "ready":
             ours.close()
-            raise SandboxFault(f"a jail's host did not start: {received[0][1:] if received else 'it ended'}")
+            kind = _kind(received is not None and received[0][0] == wire.SHORT)
+            raise kind(f"a jail's host did not start: {received[0][1] if received else 'it ended'}")
         if self._group is not None:
             self._group.adopt(pid)
             self._unseen = UnseenTime(self._group, pid)
         self._control = ours
         return ours
+
+
+def _kind(is_shortage: bool) -> type[SandboxFault]:
+    return Mishap if is_shortage else SandboxFault

@@ -1,11 +1,12 @@
 """A pool of slots whose jails are forked from warm interpreters, wherever a backend has these run."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
-from assay.errors import IsolationUnavailable, SandboxFault
+from assay.errors import IsolationUnavailable, Mishap, SandboxFault
 from assay.levels import Level
 from assay.sandboxes import flavours
 from assay.sandboxes.cgroup import Controllers
@@ -15,6 +16,10 @@ from assay.sandboxes.jail import Jail
 from assay.sandboxes.pool import SlotPool
 from assay.sandboxes.slot import JailSlot
 from assay.sandboxes.warm import Started, Warm
+
+log = logging.getLogger(__name__)
+
+_TRIES = 3  # of the self-check
 
 
 @dataclass(frozen=True)
@@ -75,9 +80,20 @@ class JailPool:
         return self._counted(self._pool.alone())
 
     def examine(self, hidden_paths: Sequence[str]) -> tuple[Checked, ...]:
-        """Run the conformance list in one slot's jails. Raises IsolationUnavailable if they cannot be made."""
+        """Run the conformance list in one slot's jails.
+
+        Raises IsolationUnavailable if they cannot be made, Mishap if that says nothing about this machine. A jail that
+        ends for no known reason may have been killed: only what happens at every try is taken for a refusal.
+        """
+        for _ in range(_TRIES - 1):
+            try:
+                return examine(self._slots[0], self.level, hidden_paths)
+            except SandboxFault as error:
+                log.warning("self_check_repeated level=%s error=%s", self.level, error)
         try:
             return examine(self._slots[0], self.level, hidden_paths)
+        except Mishap:
+            raise
         except SandboxFault as error:
             raise IsolationUnavailable(str(error)) from error
 

@@ -1,14 +1,16 @@
 """The worker's handle on a warm interpreter (zygote), wherever it runs."""
 
 import logging
+import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any  # messages have fields of any kind
 
-from assay.errors import IsolationUnavailable, SandboxFault
+from assay.errors import InfraFault, IsolationUnavailable, Mishap, SandboxFault
 from assay.levels import Level
 from assay.sandboxes import wire
 
@@ -32,6 +34,14 @@ ENVIRONMENT = {
 """All that a warm interpreter, and so every attempt, finds in its environment."""
 
 
+_STARTS = 3  # of an interpreter, where each but the last was killed
+_END_S = 5.0
+
+
+def _nobody() -> None:
+    return None
+
+
 def _never() -> bool:
     return False
 
@@ -44,6 +54,8 @@ def _nothing() -> None:
 class Started:
     """A zygote that waits for its first message: the packet socket to it, and what ends it.
 
+    `killed_by` tells, of one that has hung up, which signal ended it, where one did and that is known.
+
     The rest is about the place it runs in, where that can be worn out before the worker is: no attempt should start in
     a retired place any more; `retire` is called when something in it died or did not obey; `lost_memory` tells whether
     the place as a whole ran out of memory, so that attempts may have lost processes through no fault of theirs.
@@ -54,6 +66,7 @@ class Started:
     is_retired: Callable[[], bool] = _never
     retire: Callable[[], None] = _nothing
     lost_memory: Callable[[], bool] = _never
+    killed_by: Callable[[], int | None] = _nobody
 
 
 class Warm:
@@ -70,22 +83,20 @@ class Warm:
         """Fork host `number` with its end of a control socket; returns its process id as the zygote sees it, and which
         zygote that is.
 
-        Raises IsolationUnavailable if isolation is not to be had there, SandboxFault if the interpreter died.
+        Raises IsolationUnavailable if isolation is not to be had there, SandboxFault if the interpreter died, and of
+        that kind Mishap if it was killed or lacked something for the moment.
         """
         with self._lock:
             for _ in range(2):  # a dead interpreter is started anew once
                 self._let_go()
                 started = self._started or self._start()
-                try:
-                    wire.send(started.control, ["fork", number], [host_control.fileno()])
-                    received = wire.receive(started.control)
-                except OSError:
-                    received = None
-                if received is not None and received[0][0] == "forked":
-                    return int(received[0][1]), started
+                answer = _ask(started, ["fork", number], [host_control.fileno()])
+                if answer is not None and answer[0] == "forked":
+                    return int(answer[1]), started
                 self._stop()
-                if received is not None:
-                    raise SandboxFault(f"cannot fork a jail's host: {received[0][1]}")
+                if answer is not None:
+                    kind = Mishap if answer[0] == wire.SHORT else SandboxFault
+                    raise kind(f"cannot fork a jail's host: {answer[1]}")
         raise SandboxFault("the warm interpreter died")
 
     def let_go(self) -> None:
@@ -99,20 +110,19 @@ class Warm:
             self._stop()
 
     def _start(self) -> Started:
-        started = self._started = self._start_zygote()
-        try:
-            wire.send(started.control, ["prepare", self._modules, str(self.level)])
-            received = wire.receive(started.control)
-        except OSError:
-            received = None
-        if received is None or received[0][0] != "ready":
-            reason = received[0][1] if received else "it ended while starting"
+        """Start an interpreter; one that is killed meanwhile says nothing about this machine: another one is."""
+        for _ in range(_STARTS):
+            started = self._started = self._start_zygote()
+            answer = _ask(started, ["prepare", self._modules, str(self.level)])
+            if answer is not None and answer[0] == "ready":
+                return started
+            killed_by = started.killed_by() if answer is None else None
             self._stop()
-            raise IsolationUnavailable(
-                f"this machine cannot isolate attempts: {reason}; `assay doctor` says what is missing, "
-                "--insecure runs without isolation"
-            )
-        return started
+            if killed_by is None:
+                raise _refused(*answer) if answer is not None else _refused(wire.BROKEN, "it ended while starting")
+            log.warning("zygote_killed signal=%d", killed_by)
+        said = f"a warm interpreter was killed by signal {killed_by} while starting, {_STARTS} times in a row"
+        raise Mishap(said) if killed_by == signal.SIGKILL else _refused(wire.BROKEN, said)
 
     def _let_go(self) -> None:
         started = self._started
@@ -132,21 +142,61 @@ class Warm:
             self._started = None
 
 
+def _ask(started: Started, question: Sequence[object], fds: Sequence[int] = ()) -> Sequence[Any] | None:
+    """Return the answer of an interpreter, or None if it has ended."""
+    try:
+        wire.send(started.control, question, fds)
+        received = wire.receive(started.control)
+    except OSError:
+        return None
+    return None if received is None else received[0]
+
+
+def _refused(kind: str, reason: str) -> InfraFault:
+    """Say why an interpreter did not start: for want of something just now (`short`), or for good (`broken`)."""
+    if kind == wire.SHORT:
+        return Mishap(f"a warm interpreter cannot start for the moment: {reason}")
+    return IsolationUnavailable(
+        f"this machine cannot isolate attempts: {reason}; `assay doctor` says what is missing, "
+        "--insecure runs without isolation"
+    )
+
+
 def spawn(tuning: dict[str, str], *arguments: str) -> Started:
-    """Start a zygote on this machine, with the variables in `tuning` on top of the usual ones."""
+    """Start a zygote on this machine, with the variables in `tuning` on top of the usual ones.
+
+    Raises Mishap where the machine has no process, memory or descriptor to spare.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-m", "assay.sandboxes.zygote", str(theirs.fileno()), *arguments],
-            pass_fds=[theirs.fileno()],
-            env={**ENVIRONMENT, **tuning},
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the worker, which ends its attempts in order
-        )
+    try:
+        with theirs:
+            process = _popen(tuning, str(theirs.fileno()), *arguments)
+    except OSError as error:
+        ours.close()
+        if not wire.is_shortage(error):
+            raise
+        raise _refused(wire.SHORT, str(error)) from error
 
     def end() -> None:
         process.kill()
         process.wait()
 
-    return Started(ours, end)
+    def killed_by() -> int | None:
+        try:
+            status = process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            return None  # it has hung up and does not end: nobody has killed it
+        return -status if status < 0 else None
+
+    return Started(ours, end, killed_by=killed_by)
+
+
+def _popen(tuning: dict[str, str], *arguments: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-P", "-s", "-m", "assay.sandboxes.zygote", *arguments],
+        pass_fds=[int(arguments[0])],
+        env={**ENVIRONMENT, **tuning},
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the worker, which ends its attempts in order
+    )

@@ -5,6 +5,7 @@ Both ends are ours; nothing that a candidate wrote ever travels here.
 """
 
 import array
+import errno
 import socket
 from collections.abc import Sequence
 from typing import Any, NamedTuple  # Any: msgpack values
@@ -13,6 +14,11 @@ import msgpack
 
 _PACKET_BYTES = 65_536
 _DESCRIPTORS = 32
+
+
+BROKEN, SHORT = "broken", "short"
+"""Kinds of messages that say why something did not start: for good, or for want of something at this moment."""
+_SHORTAGES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
 class Order(NamedTuple):
@@ -48,3 +54,13 @@ def receive(sock: socket.socket) -> tuple[list[Any], list[int]] | None:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(body[: len(body) - len(body) % fds.itemsize])
     return (msgpack.unpackb(data), list(fds)) if data else None
+
+
+def is_shortage(error: BaseException) -> bool:
+    """Whether there was no memory, process or descriptor to spare, which may be otherwise the next time."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
+
+
+def failed(error: BaseException, reason: str) -> tuple[str, str]:
+    """Return the message that says why something did not start."""
+    return SHORT if is_shortage(error) else BROKEN, reason

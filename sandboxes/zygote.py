@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         confinement = _prepare(modules, Level(level), *arguments[1:])
     except Exception as error:  # noqa: BLE001 - process entry point: the worker must learn why
-        wire.send(control, ["broken", f"{type(error).__name__}: {error}"])
+        wire.send(control, wire.failed(error, f"{type(error).__name__}: {error}"))
         return 1
     wire.send(control, ["ready"])
     _serve(control, confinement)
@@ -108,7 +108,7 @@ def _serve(control: socket.socket, confinement: Confinement) -> None:
             hosts.add(pid)
             wire.send(control, ["forked", pid])
         except OSError as error:
-            wire.send(control, ["broken", str(error)])
+            wire.send(control, wire.failed(error, str(error)))
         os.close(host_control)
         _reap(hosts)
 

@@ -6,14 +6,16 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from http import HTTPStatus
 from typing import Any  # Any: an OpenAPI document is JSON
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import SecretStr
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Route
 
 from assay import __version__
 from assay.errors import AssayError, InvalidRequest, Unauthorized, plain
@@ -45,12 +47,17 @@ def create_app(parts: Parts) -> FastAPI:
         redirect_slashes=False,
     )
     guard = [Depends(_key_check(parts.settings.api_keys))]
-    app.include_router(open_routes(parts))
-    app.include_router(service_routes(parts), dependencies=guard)
     strict = [*guard, Depends(_check_query)]
-    app.include_router(batch_routes(parts), dependencies=strict)
-    app.include_router(task_routes(parts), dependencies=strict)
-    app.include_router(compat_routes(parts), dependencies=guard)
+    routers: tuple[tuple[APIRouter, list[Any]], ...] = (  # Any: FastAPI names no type of what Depends returns
+        (open_routes(parts), []),
+        (service_routes(parts), guard),
+        (batch_routes(parts), strict),
+        (task_routes(parts), strict),
+        (compat_routes(parts), guard),
+    )
+    for router, dependencies in routers:
+        app.include_router(router, dependencies=dependencies)
+    app.state.paths = [route.path for router, _ in routers for route in router.routes if isinstance(route, Route)]
     app.openapi = lambda: _describe(app)  # type: ignore[method-assign]  # FastAPI's documented way to extend it
     app.add_exception_handler(AssayError, _on_assay_error)
     app.add_exception_handler(HTTPException, _on_http_error)
@@ -113,8 +120,10 @@ async def _on_assay_error(_request: Request, error: Exception) -> Response:
     return _answer(problems.of_error(error))
 
 
-async def _on_http_error(_request: Request, error: Exception) -> Response:
+async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return _answer(problems.of_unknown_path(request.url.path, request.app.state.paths))
     return _answer(problems.of_status(error.status_code, str(error.detail)))
 
 

@@ -65,8 +65,21 @@ class Assembler:
         return made
 
 
+def check_files(settings: Settings) -> None:
+    """Read what the settings of a worker name. Raises InvalidRequest naming what is missing or broken."""
+    # Here, not at the top: the API loads none of what judges.
+    from assay.verifiers.models.endpoints import read_endpoints
+
+    if settings.models is not None:
+        read_endpoints(settings.models)
+    if settings.databases is not None and not settings.databases.is_dir():
+        raise InvalidRequest(
+            f"there is no folder {settings.databases}", path="databases", fix="make it, or leave ASSAY_DATABASES unset"
+        )
+
+
 def assemble(settings: Settings) -> Assembly:
-    """Open the sandbox and return the real assembly. Raises IsolationUnavailable."""
+    """Open the sandbox and return the real assembly. Raises IsolationUnavailable, and as `check_files`."""
     # Here, not at the top: the API knows assemblies by name only and must not load a sandbox.
     from assay.sandboxes.backends import open_pool, slot_count
     from assay.sandboxes.devices.cores import keep_off
@@ -74,6 +87,7 @@ def assemble(settings: Settings) -> Assembly:
     from assay.verifiers.kernels.judging import open_measurer
     from assay.verifiers.models.opening import open_models
 
+    check_files(settings)
     keep_off(settings.timing_cores)
     connection = _connect(settings)
     leases = HostLeases() if connection is None else DeviceLeases(connection)

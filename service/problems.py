@@ -1,13 +1,15 @@
 """Refusals as problem documents (RFC 9457): stable types, what is wrong, where, and what to do."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from assay.canonical import dump_line
 from assay.errors import AssayError, QueueFull, RequestError
+from assay.spelling import nearest, shown
 
 MEDIA_TYPE = "application/problem+json"
+_TWICE = "/v1/v1"
 _SLUGS = {404: "not-found", 405: "method-not-allowed", 415: "unsupported-media"}
 
 
@@ -52,6 +54,17 @@ def of_error(error: AssayError) -> Problem:
 def of_status(status: int, detail: str) -> Problem:
     """Return the problem for a bare HTTP status."""
     return Problem(_SLUGS.get(status, "invalid-request"), status, detail)
+
+
+def of_unknown_path(path: str, known: Iterable[str]) -> Problem:
+    """Return the problem for a path that nothing answers; it names the one of the `known` that was probably meant."""
+    bare = path.rstrip("/") or "/"
+    fix = "see docs/service.md for the paths there are"
+    if bare.startswith(_TWICE):
+        fix = "a client is given the service's address without /v1, which it adds itself"
+    elif (meant := nearest(bare, known)) is not None:
+        fix = f"did you mean {meant}?"
+    return Problem(_SLUGS[HTTPStatus.NOT_FOUND], HTTPStatus.NOT_FOUND, f"there is no path {shown(path)}", fix=fix)
 
 
 def internal() -> Problem:

@@ -77,8 +77,8 @@ class PrivateRedis:
         while True:
             try:
                 process = self._run(command, lock)
-            except InfraFault as error:
-                self._failure = error
+            except (InfraFault, OSError) as error:  # no file, process or descriptor to be had
+                self._failure = _fault(error)
                 self._settled.set()
                 if self._stopping.wait(_PAUSE_S):
                     return
@@ -155,3 +155,7 @@ def _answers(connection: Connection) -> bool:
         return bool(connection.ask("PING"))
     except ServiceUnavailable:
         return False
+
+
+def _fault(error: InfraFault | OSError) -> InfraFault:
+    return error if isinstance(error, InfraFault) else InfraFault(f"redis-server cannot be started: {error}")

@@ -1,6 +1,7 @@
 """Routes for batches, their results and interactive scores."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from typing import Literal
 
@@ -9,6 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from assay.errors import InvalidRequest, NotFound, ServiceUnavailable, TooLarge
+from assay.outcomes import Outcome
 from assay.schema import Wire
 from assay.service import spec
 from assay.service.answers import json_answer
@@ -25,7 +27,6 @@ from assay.verifiers.registry import parse
 
 NDJSON = "application/x-ndjson"
 _MAX_SCORE = 1_000
-_CANCELLED = b'"outcome":"cancelled"'
 _LOOK_AGAIN_S = 2.0
 _GATHER_S = 0.05  # results that come within this time are sent together: one look for each would cost 1 ms of CPU
 
@@ -98,7 +99,7 @@ class _BatchRoutes:
         except Unserved:
             await asyncio.shield(asyncio.to_thread(self._drop, batch_id, idempotency))
             raise
-        is_cancelled = any(_CANCELLED in line for line in lines)
+        is_cancelled = any(json.loads(line)["outcome"] == Outcome.CANCELLED for line in lines)
         if is_cancelled and not await asyncio.to_thread(self._parts.batches.stands, idempotency, batch_id):
             raise Unserved("another call under this key has found no worker that takes it; send the call again")
         return lines

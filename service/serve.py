@@ -19,8 +19,9 @@ from tempfile import TemporaryFile
 import uvicorn
 
 from assay.errors import AssayError, InfraFault, InvalidRequest
+from assay.interrupts import raise_interrupts
 from assay.service.api import create_app
-from assay.service.assembly import Assembler
+from assay.service.assembly import Assembler, check_files
 from assay.service.connection import Connection
 from assay.service.fleet import Fleet
 from assay.service.launch import Orders, read_orders, spawn
@@ -52,10 +53,12 @@ def serve(
 ) -> int:
     """Serve until SIGTERM or SIGINT; return the exit status. Call it from the main thread.
 
-    Raises InvalidRequest if it would be reachable from elsewhere without keys or cannot use its data folder,
+    Raises InvalidRequest if it would be reachable from elsewhere without keys or cannot use a file or folder it names,
     InfraFault if something it stands on cannot be started. `on_ready` gets the address once attempts are judged.
     """
     check_exposure(settings)
+    if settings.workers:
+        check_files(settings)
     _prepare_folder(settings.data_dir)
     _raise_file_limit()
     chosen = assembler or Assembler()
@@ -272,6 +275,7 @@ def main() -> int:
     orders = read_orders()
     configure_logging(orders.settings.log_level)
     end_with(orders.parent_pid)
+    raise_interrupts()
 
     def announce(address: str) -> None:
         if orders.ready_fd is not None:

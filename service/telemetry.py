@@ -12,7 +12,7 @@ from assay.schema import Result
 from assay.service import keys
 from assay.service.connection import Connection, Pipeline
 from assay.verifiers.evaluate import VERIFIER_FAULT
-from assay.verifiers.kernels.measured_speeds import timed
+from assay.verifiers.kernels.measured_speeds import read_result
 
 BOUNDS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Upper bounds of the histograms' buckets, in seconds; a last one has none."""
@@ -53,7 +53,7 @@ class Tally:
             kind, _, verifier = flag.partition(":")
             if kind == VERIFIER_FAULT:
                 self._count(f"{kind}:{verifier}")
-        kernel = timed(result)
+        kernel = read_result(result)
         if kernel is not None:
             self._count(f"{_TIMED_KERNEL}:{kernel.bucket}:{'inconclusive' if kernel.is_null else 'told'}")
         self._observe("queue_s", result.timing.queued_s)

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import msgpack
 
-from assay.errors import AssayError, ServiceUnavailable
+from assay.errors import AssayError, Mishap, ServiceUnavailable
 from assay.outcomes import Outcome
 from assay.service import keys
 from assay.service.assembly import Assembler, Assembly, reserve_for
@@ -35,6 +35,8 @@ from assay.verifiers.groups import Judged
 
 log = logging.getLogger(__name__)
 
+EXIT_FAILED = 1
+"""Exit status when starting again may help."""
 EXIT_REFUSED = 78
 """Exit status when the host cannot offer what the settings ask for: starting again would not help."""
 
@@ -57,6 +59,9 @@ def run_worker(
     connection = Connection(redis_url)
     try:
         assembly = (assembler or Assembler()).make_assembly(override(settings, {"redis_url": redis_url}))
+    except (Mishap, ServiceUnavailable) as error:
+        log.error("worker_not_started reason=%s", error)
+        return EXIT_FAILED
     except AssayError as error:
         log.error("worker_refused reason=%s", error)
         return EXIT_REFUSED
@@ -69,7 +74,7 @@ def run_worker(
         finally:
             assembly.close()
             connection.close()
-    return 1 if worker.has_failed else 0
+    return EXIT_FAILED if worker.has_failed else 0
 
 
 class _Wishes:
@@ -208,10 +213,10 @@ class Worker:
         if work.asked is None and is_late(member, started):
             return Finished(work.held, member, to_line(unjudged(member, Outcome.CANCELLED, TOO_LATE)))
         asking_s = 0.0 if work.asked is None else work.asked.spent_s
-        found = self._judge_or_recall(work, max(0.0, started - member.terms.accepted - asking_s))
-        if found is None:
-            return None
         try:
+            found = self._judge_or_recall(work, max(0.0, started - member.terms.accepted - asking_s))
+            if found is None:
+                return None
             return Finished(work.held, member, to_line(found.result), found.standing if found.takes_part else None)
         except ValueError as error:
             # No exception of judging: `evaluate` has turned those into outcomes. Its verdict holds what JSON cannot
@@ -270,7 +275,7 @@ class Worker:
         def run() -> None:
             try:
                 target()
-            except Exception:  # the thread's outermost frame: a worker that lacks a thread must end and be replaced
+            except BaseException:  # the thread's outermost frame: a worker that lacks a thread must end and be replaced
                 log.exception("worker_thread_failed name=%s", name)
                 self.has_failed = True
                 self._on_failure()

@@ -3,6 +3,7 @@
 import logging
 import sys
 
+from assay.interrupts import raise_interrupts
 from assay.service.launch import read_orders
 from assay.service.leash import end_with
 from assay.service.logs import configure_logging
@@ -14,6 +15,7 @@ def main() -> int:
     orders = read_orders()
     configure_logging(orders.settings.log_level)
     end_with(orders.parent_pid)
+    raise_interrupts()
     try:
         return run_worker(orders.settings, orders.redis_url, assembler=orders.assembler, name=orders.name)
     finally:

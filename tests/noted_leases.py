@@ -14,7 +14,7 @@ class NotedLeases:
         self._ends_well = ends_well
         self._since: dict[int, float] = {}
 
-    def take(self, device: str) -> Lease:
+    def take(self, device: str) -> Lease | None:
         """One more."""
         lease = self._host.take(device)
         self._since[lease.token] = time.monotonic()

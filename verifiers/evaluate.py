@@ -21,6 +21,7 @@ from assay.verifiers.killed import OWN_DOING, Deaths, Killed
 from assay.verifiers.models.interface import Models, NoModels
 from assay.verifiers.plugins import told
 from assay.verifiers.registry import Registry
+from assay.verifiers.scoring import MESSAGE_CHARACTERS
 
 log = logging.getLogger(__name__)
 
@@ -189,7 +190,7 @@ class Evaluator:
         token.attach(slot.cancel)
         try:
             with attributed(verifier):
-                verdict = self._golds.judge(lambda *asked: checked(verifier, judge(*asked)), task, completion, slot)
+                verdict = self._golds.judge(_looked_at(verifier, judge), task, completion, slot)
         finally:
             token.attach(None)
         if token.cancelled:
@@ -201,20 +202,29 @@ class Evaluator:
         if token.cancelled or isinstance(error, Cancelled):
             return Verdict(outcome=Outcome.CANCELLED, reward=None, message="cancelled by the caller")
         if isinstance(error, TaskFault):
-            return Verdict(outcome=Outcome.TASK_ERROR, reward=None, message=str(error))
+            return Verdict(outcome=Outcome.TASK_ERROR, reward=None, message=_cut(error))
         if isinstance(error, Inconclusive):
-            return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=str(error), flags=error.flags)
-        ours = Verdict(outcome=Outcome.INFRA_ERROR, reward=None, message=str(error))
+            return Verdict(outcome=Outcome.INCONCLUSIVE, reward=None, message=_cut(error), flags=error.flags)
+        ours = Verdict(outcome=Outcome.INFRA_ERROR, reward=None, message=_cut(error))
         if isinstance(error, VerifierFault):
             origin = self._registry.origin(error.verifier)
             log.error("verifier_failed verifier=%s of=%r", error.verifier, origin or "assay", exc_info=error)
-            message = f"{error} (it comes with {origin})" if origin else str(error)
+            message = f"{ours.message} (it comes with {origin})" if origin else ours.message
             flags = (f"{VERIFIER_FAULT}:{error.verifier}",)
             return ours.model_copy(update={"message": message, "flags": flags})
         if isinstance(error, InfraFault):
             return ours
         log.exception("evaluate_failed", exc_info=error)
         return ours.model_copy(update={"message": f"an unexpected fault of the worker: {told(error)}"})
+
+
+def _cut(error: Exception) -> str:
+    return str(error)[:MESSAGE_CHARACTERS]
+
+
+def _looked_at(verifier: Verifier, judge: Judge) -> Judge:
+    """Return what judges, and takes nothing for a verdict that is none."""
+    return lambda task, text, slot: checked(verifier, judge(task, text, slot), task.kept_output_bytes())
 
 
 def _bounded(verdict: Verdict) -> Verdict:

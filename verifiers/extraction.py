@@ -10,6 +10,7 @@ from dataclasses import dataclass
 _OPENING = re.compile(r"\s*<(?:think|thinking)>", re.IGNORECASE)
 _CLOSING = re.compile(r"</(?:think|thinking)>", re.IGNORECASE)
 _CLOSING_LINE = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_REASONING_TAG = re.compile(r"<(/?)(?:think|thinking)>", re.IGNORECASE)
 _FENCE = re.compile(r"([ \t]*)(`{3,})([^`]*)")
 PYTHON_TAG = re.compile(r"(?:python|py)[\d.]*", re.IGNORECASE)
 """Tags of fenced blocks that hold Python."""
@@ -53,6 +54,24 @@ def read_completion(completion: str, tag: re.Pattern[str] = PYTHON_TAG) -> Readi
     if not fenced and deep_fenced:
         return Reading("\n".join(lines[:end]), (), deep, fenced=False)
     return Reading("\n".join(lines[:end]), blocks, deep, fenced)
+
+
+def without_reasoning(text: str) -> str:
+    """Return `text` without its blocks <think> or <thinking>, wherever they stand. Never raises; linear.
+
+    A block runs to the next closing tag; one that nothing closes takes all that follows, and a closing tag that nothing
+    opens all that is before it: prompts may hold the opening one.
+    """
+    kept: list[str] = []
+    at, is_open = 0, False
+    for tag in _REASONING_TAG.finditer(text):
+        if tag.group(1):
+            kept = kept if is_open else []
+            at, is_open = tag.end(), False
+        elif not is_open:
+            kept.append(text[at : tag.start()])
+            is_open = True
+    return "".join(kept) if is_open else "".join((*kept, text[at:]))
 
 
 def _drop_reasoning(text: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any, cast  # Any, cast: an entry point names any object, which is checked before it is cast
 
+from assay.interrupts import is_ctrl_c
 from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
 from assay.verifiers.rules.rule import RuleTask, RuleVerifier
@@ -69,10 +70,12 @@ def named(distribution: Distribution | None) -> str:
 
 
 def told(error: BaseException) -> str:
-    """Return what foreign code says of its fault, in a line."""
+    """Return what foreign code says of its fault, in a line. Raises nothing but Ctrl-C."""
     try:
         said = str(error)[: 2 * _MOST_SAID]
-    except Exception as fault:  # noqa: BLE001 - its text is foreign code too
+    except BaseException as fault:
+        if is_ctrl_c(fault):
+            raise
         said = f"its text cannot be made: {type(fault).__name__}"
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in said).split())
     return f"{type(error).__name__}: {line}"[:_MOST_SAID]
@@ -91,9 +94,9 @@ def _load(entry: EntryPoint, taken: Collection[str], is_twice: bool) -> Plugin:
         return Plugin(entry.name, origin, verifier=_made(entry))
     except _Refused as error:
         return Plugin(entry.name, origin, fault=str(error))
-    except KeyboardInterrupt:
-        raise  # somebody has had enough of waiting for its import
-    except BaseException as error:  # noqa: BLE001 - the boundary to foreign code: its import may raise anything
+    except BaseException as error:  # the boundary to foreign code: its import may raise anything
+        if is_ctrl_c(error):
+            raise  # somebody has had enough of waiting for it
         return Plugin(entry.name, origin, fault=told(error))
 
 

@@ -53,7 +53,7 @@ def render_entry(registry: Registry, name: str) -> str:
     sections = [f"## `{name}`\n", inspect.cleandoc(verifier.task_model.__doc__ or "") + "\n"]
     sections += ["### Terms\n", *_terms(registry, verifier)]
     sections += ["### Fields\n", _fields(own, schema.get("required", ())), *_parts(_without_common(schema))]
-    sections += _profiles(verifier)
+    sections += [*_ready(own), *_profiles(verifier)]
     sections += ["### Example\n", *_example(registry, verifier)]
     return "\n".join(sections)
 
@@ -121,6 +121,16 @@ def _parts(definitions: Mapping[str, Any]) -> Iterator[str]:
             yield _fields(part["properties"], part.get("required", ()))
         elif about:
             yield f"`{name}`: {about}\n"
+
+
+def _ready(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table of what tasks may name to have most of their fields filled in, if there is any such field."""
+    for name, field in fields.items():
+        if "ready" in field:
+            yield f"### Values of `{name}`\n"
+            yield "Parameters are passed in this order. Sizes are those that a prompt may name, and the defaults.\n"
+            rows = ((f"`{one['name']}`", f"`{one['c']}`", f"`{one['cuda']}`", one["sizes"]) for one in field["ready"])
+            yield _table((name, "prototype in C", "types in CUDA", "sizes"), rows)
 
 
 def _without_common(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -6,12 +6,13 @@ from typing import Any, TypeVar  # Any: documents from callers are unparsed JSON
 
 from pydantic import BaseModel, ValidationError
 
-from assay.errors import InvalidRequest, NotFound
+from assay.errors import InvalidRequest, NotFound, RequestError
+from assay.interrupts import is_ctrl_c
 from assay.schema import TaskBase
 from assay.spelling import choices, nearest, shown
 from assay.verifiers.fields import names_of
 from assay.verifiers.interface import Verifier
-from assay.verifiers.plugins import Plugin
+from assay.verifiers.plugins import Plugin, told
 from assay.verifiers.ranges import check_threshold
 from assay.verifiers.refusals import refusal
 from assay.verifiers.rules.rule import ProfiledTask, Termed, check_weights
@@ -56,11 +57,8 @@ class Registry:
             raise InvalidRequest(self.missing(name), path=f"{path}.verifier", fix=choices(name, self.names))
         verifier = self._by_name[name]
         try:
-            task = parse(verifier.task_model, document, path=path, context={"registry": self})
-            with beneath(path):
-                if isinstance(verifier, Termed) and isinstance(task, ProfiledTask):
-                    check_weights(task, verifier.terms(task))
-                check_threshold(verifier, task)
+            with self._refusing_faults(name, path):
+                task = self._typed(verifier, document, path)
         except InvalidRequest as error:
             if "verifier" not in document and _may_be_of_another(
                 verifier, document, error.path.removeprefix(f"{path}.")
@@ -68,6 +66,30 @@ class Registry:
                 error.fix += f"; a task without `verifier` is one of {name!r}: name its verifier if that is another"
             raise
         return task
+
+    def _typed(self, verifier: Verifier, document: Mapping[str, Any], path: str) -> TaskBase:
+        task = parse(verifier.task_model, document, path=path, context={"registry": self})
+        with beneath(path):
+            if isinstance(verifier, Termed) and isinstance(task, ProfiledTask):
+                check_weights(task, verifier.terms(task))
+            check_threshold(verifier, task)
+        task.runs_something()
+        task.asks_models()  # both are asked in places where no fault is awaited
+        return task
+
+    @contextmanager
+    def _refusing_faults(self, name: str, path: str) -> Iterator[None]:
+        """Refuse a task over which the code of a plugin fails: whatever that raises, it takes nothing down."""
+        origin = self.origin(name)
+        try:
+            yield
+        except RequestError:
+            raise
+        except BaseException as error:
+            if not origin or is_ctrl_c(error):
+                raise
+            what = f"the verifier {name!r} of {origin} cannot read this task: it raised {told(error)}"
+            raise InvalidRequest(what, path=path, fix="change the task, or mend the verifier") from error
 
     def with_profile(self, document: object, profile: str, *, place: str, option: str = "options.profile") -> object:
         """Return a task document with this preset, unless it names one itself or cannot be a task anyway.

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Exit
-from assay.schema import Limits, Scoring, TestResult, Usage, Verdict
+from assay.schema import KEPT_BYTES, Limits, Scoring, TestResult, Usage, Verdict
 
 MESSAGE_CHARACTERS = 2000
 SLACK = 1e-9
 """By how much sums of floats may miss what they are on paper."""
-KEPT_BYTES = 4096
-"""What is kept of each output stream where nothing else is said, half of it from the head."""
+_NOTE = 100  # characters at most that say how much was left out
 
 
 @dataclass(frozen=True)
@@ -147,6 +146,13 @@ def clip(data: bytes, kept_bytes: int = KEPT_BYTES) -> str:
     half = kept_bytes // 2
     left_out = f"\n[... {len(data) - 2 * half} bytes left out ...]\n"
     return data[:half].decode("utf-8", "replace") + left_out + data[len(data) - half :].decode("utf-8", "replace")
+
+
+def clip_text(text: str, kept_bytes: int = KEPT_BYTES) -> str:
+    """Return captured output itself if it is no longer than `clip` would leave it, else head and tail of it."""
+    if len(text) <= kept_bytes + _NOTE:
+        return text
+    return clip(text.encode("utf-8", "replace"), kept_bytes)
 
 
 def add_usage(first: Usage, second: Usage) -> Usage:

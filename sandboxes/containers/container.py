@@ -4,6 +4,7 @@ import logging
 import os
 import select
 import shutil
+import signal
 import socket
 import tempfile
 import threading
@@ -50,7 +51,11 @@ class Container:
             ours.close()
             self.retire()
             raise
-        return Started(ours, self.retire, lambda: self.is_retired, self.retire, self.has_killed_for_memory)
+
+        def killed_by() -> int | None:
+            return signal.SIGKILL if self.has_killed_for_memory() else None
+
+        return Started(ours, self.retire, lambda: self.is_retired, self.retire, self.has_killed_for_memory, killed_by)
 
     @property
     def is_retired(self) -> bool:

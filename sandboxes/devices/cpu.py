@@ -34,7 +34,7 @@ from assay.sandboxes.devices.interface import (
 )
 from assay.sandboxes.devices.processor_time import now_s
 from assay.sandboxes.devices.segments import Memory, open_memory
-from assay.sandboxes.devices.toll import Toll
+from assay.sandboxes.devices.toll import Share, Toll
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits
 
@@ -133,7 +133,7 @@ def start_runner(
             jail=jail,
         )
         child = site.slot.start(launch)
-    runner = CpuRunner(site, child, ours, memory)
+    runner = CpuRunner(site, child, ours, memory, Share(site.toll, artifact.form, is_ours=limits.is_ours))
     try:
         failure = runner.load(limits)
     except (SandboxFault, InfraFault, OSError) as error:

@@ -4,21 +4,22 @@ import os
 import signal
 import socket
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.errors import InfraFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices import channel, runner_program
 from assay.sandboxes.devices.caches import Flusher
 from assay.sandboxes.devices.interface import Call, Failure, FailureKind, Reply, RunnerLimits
-from assay.sandboxes.devices.processor_time import now_s, process_cpu_s
+from assay.sandboxes.devices.processor_time import RunQueue, now_s, process_cpu_s, waiting
 from assay.sandboxes.devices.segments import Memory
-from assay.sandboxes.devices.toll import Toll
+from assay.sandboxes.devices.toll import Share, Toll
 from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer, stop
 from assay.sandboxes.interface import Child, Slot
 
 _CREDENTIALS = struct.Struct("iII")
 _END_S = 10.0
+_MOMENT_S = 1.0
 _LOOK_EVERY_S = 0.1
 _EMPTY_CALLS = 11
 
@@ -38,16 +39,18 @@ class Site:
 class CpuRunner:
     """Implements `interface.Runner`."""
 
-    def __init__(self, site: Site, child: Child, channel: socket.socket, memory: Memory) -> None:
+    def __init__(self, site: Site, child: Child, channel: socket.socket, memory: Memory, toll: Share) -> None:
         self._site = site
         self._child = child
         self._channel = channel
         self.memory = memory
+        self._toll = toll
         self.freezer: Freezer | None = None
         self._pid = 0
         self._counts_tree = False
         self._idle_since = 0.0
         self._tree_before = 0.0
+        self._queue: RunQueue | None = None
         self._deadline_s = 0.0
         self._is_cold = False
         self._looked_s = 0.0
@@ -70,9 +73,10 @@ class CpuRunner:
         if greeting != runner_program.HELLO or self._pid <= 0:
             raise InfraFault(self._why_unseen())
         self._counts_tree = limits.processes > 1
+        self._queue = RunQueue(self._pid)
         self.freezer = open_freezer(self._pid, limits.processes)
         self._settle_on_cores()
-        self._channel.send(runner_program.LOAD)
+        channel.tell(self._channel, runner_program.LOAD)
         answer = self._hear()
         if isinstance(answer, Failure):
             return answer
@@ -87,9 +91,9 @@ class CpuRunner:
     def stage(self, call: Call) -> Failure | None:
         """Write the arguments, and empty the caches for a cold call. The runner stays frozen."""
         self._look_after_slot()
-        unasked = channel.unasked(self._channel)
-        if unasked is not None:
-            return self._fail(FailureKind.PROTOCOL, "it spoke without being asked") if unasked else self._failed_end()
+        failure = self._check_quiet()
+        if failure is not None:
+            return failure
         if len(call.launches) != 1:
             raise InfraFault(f"a native kernel is called once, not {len(call.launches)} times")
         self.memory.write_arguments(call.launches[0].arguments)
@@ -100,33 +104,48 @@ class CpuRunner:
         return None
 
     def run(self) -> Reply | Failure:
-        """Run the staged call; the runner is frozen, or gone, when this returns. An empty call's time is taken off."""
+        """Run the staged call; the runner is frozen, or gone, when this returns. An empty call's time is taken off.
+
+        One that answers early computes while the judge wakes up: the wall is never below the processor time.
+        """
         reply = self._exchange(runner_program.GO)
-        return reply if isinstance(reply, Failure) else self._site.toll.take_off(reply, is_cold=self._is_cold)
+        if isinstance(reply, Failure):
+            return reply
+        told = self._toll.take_off(reply, is_cold=self._is_cold)
+        return replace(told, wall_s=max(told.wall_s, told.cpu_s or 0.0))
 
     def weigh(self) -> Failure | None:
-        """Learn what a call takes that calls nothing, from cold and from warm caches, if that is not known by now."""
-        if self._site.toll.is_known:
+        """Learn what a call takes that calls nothing, from cold and from warm caches, if this runner is to tell."""
+        if self._toll.is_known:
             return None
-        self._site.toll.weighed += 1
         for is_cold in (False, True):
             replies = []
             for _ in range(_EMPTY_CALLS):
                 if is_cold:
                     self._site.flusher.flush()
-                reply = self._exchange(runner_program.IDLE)
+                reply = self._check_quiet() or self._exchange(runner_program.IDLE)
                 if isinstance(reply, Failure):
                     return reply
                 replies.append(reply)
-            self._site.toll.learn(replies, is_cold=is_cold)
+            self._toll.learn(replies, is_cold=is_cold)
         return None
+
+    def _check_quiet(self) -> Failure | None:
+        """Look whether it said something unasked, hung up, or left unread what it was told."""
+        unasked = channel.unasked(self._channel)
+        if unasked is not None:
+            return self._fail(FailureKind.PROTOCOL, "it spoke without being asked") if unasked else self._failed_end()
+        return self._fail(FailureKind.PROTOCOL, channel.UNREAD) if channel.is_unread(self._channel) else None
 
     def _exchange(self, token: bytes) -> Reply | Failure:
         assert self.freezer is not None  # `load` comes first
+        assert self._queue is not None
         try:
+            waited_s = self._queue.waited_s()
             before_s = process_cpu_s(self._pid)
             started_s = now_s()
-            self._channel.send(token)
+            if not channel.tell(self._channel, token):
+                return self._fail(FailureKind.PROTOCOL, channel.UNREAD)
             self.freezer.thaw()
             answer = self._hear()
             ended_s = now_s()
@@ -135,6 +154,7 @@ class CpuRunner:
             if answer != runner_program.DONE:  # before anything else: it may be gone by now, whatever it said
                 return self._fail(FailureKind.PROTOCOL, "it answered with what is no answer")
             after_s = process_cpu_s(self._pid)
+            waited_s = waiting(waited_s, self._queue.waited_s())
             failure = self._freeze()
             if failure is not None:
                 return failure
@@ -147,6 +167,7 @@ class CpuRunner:
             cpu_s=after_s - before_s,
             after_cpu_s=late_s,
             idle_cpu_s=before_s - self._idle_since,
+            waited_s=waited_s,
         )
         self._idle_since = frozen_s
         return reply
@@ -164,6 +185,8 @@ class CpuRunner:
         self.memory.close_fds()
         if self.freezer is not None:
             self.freezer.close()
+        if self._queue is not None:
+            self._queue.close()
         self._channel.close()
 
     def _end(self) -> None:
@@ -218,7 +241,7 @@ class CpuRunner:
                 return self._failed_end()
             self._idle_since = self._idle_since or process_cpu_s(self._pid)
         except NotStopped as error:
-            return self._fail(FailureKind.PROTOCOL, str(error))
+            return self._fail(FailureKind.DEADLINE, str(error))  # no accusation: it is a matter of time
         except OSError:
             return self._failed_end()
         return None
@@ -250,8 +273,8 @@ class CpuRunner:
 
     def _failed_end(self) -> Failure:
         """Its end of the channel is closed, or it is gone: say how it ended."""
-        deadline = now_s() + 1.0
-        while self._child.exit is None and now_s() < deadline:
+        began_s = now_s()
+        while self._child.exit is None and now_s() < began_s + (_END_S if channel.is_ending(self._pid) else _MOMENT_S):
             self._site.slot.wait((), 0.1)
         if self._child.exit is None:
             return self._fail(FailureKind.PROTOCOL, "it hung up")

@@ -1,8 +1,9 @@
 """One runner of a native kernel on a CUDA device: its own process, and a keeper of ours that has the memory.
 
 The kernel's process shares the device's memory with the keeper and is never handed any of the host's. When it has
-answered, the keeper copies the frame at once to where the kernel cannot reach it, and the process is stopped. The call
-is charged until that copy is done: work that is still under way on the device holds the copy up, or is missing in it.
+answered, the keeper copies the segment at once to where the kernel cannot reach it, and the process is stopped. The
+call is charged until that copy is done: work that is still under way on the device holds the copy up, or is missing in
+it.
 
 Time is the judge's own, by the wall: events would be recorded in a process that the kernel's code runs in.
 """
@@ -19,7 +20,7 @@ from assay.sandboxes.devices.cuda_runner import BESIDE_S, CudaRunner, spawn_runn
 from assay.sandboxes.devices.interface import Artifact, Call, Failure, FailureKind, Form, Reply, RunnerLimits
 from assay.sandboxes.devices.processor_time import now_s
 from assay.sandboxes.devices.segments import Segment, pack_arguments
-from assay.sandboxes.devices.toll import Toll
+from assay.sandboxes.devices.toll import Share, Toll
 from assay.sandboxes.freezer import Freezer, NotStopped, open_freezer, stop
 
 PROGRAMS: Mapping[Form, str] = {
@@ -33,7 +34,7 @@ _EMPTY_CALLS = 11
 class NativeRunner:
     """Implements `interface.Runner`."""
 
-    def __init__(self, peer: Peer, keeper: CudaRunner, page: Segment, toll: Toll) -> None:
+    def __init__(self, peer: Peer, keeper: CudaRunner, page: Segment, toll: Share) -> None:
         self._peer = peer
         self._keeper = keeper
         self._page = page
@@ -71,10 +72,10 @@ class NativeRunner:
         return failure or self._freeze() or self._weigh()
 
     def stage(self, call: Call) -> Failure | None:
-        """Have the keeper bring the frame to the device, and put arguments down; the kernel's process is stopped."""
-        if self._peer.has_spoken():
-            self._peer.close()
-            return Failure(FailureKind.PROTOCOL, "it spoke without being asked")
+        """Have the keeper bring the segment to the device, and put arguments down; the kernel's process is stopped."""
+        failure = self._peer.check_quiet()
+        if failure is not None:
+            return failure
         if len(call.launches) != 1:
             raise InfraFault(f"a native kernel is called once, not {len(call.launches)} times")
         self._call = call
@@ -90,7 +91,7 @@ class NativeRunner:
         return reply if isinstance(reply, Failure) else self._toll.take_off(reply, is_cold=self._call.is_cold)
 
     def collect(self) -> Failure | None:
-        """Bring back the frame as it was kept."""
+        """Bring back the segment as it was kept."""
         return self._keeper.collect()
 
     def close(self) -> None:
@@ -111,16 +112,18 @@ class NativeRunner:
         """
         failure = self._keeper.stage(replace(call, offset=0, size_bytes=len(self.segment), launches=()))
         if failure is not None:
-            raise InfraFault(f"the keeper of a frame failed: {failure}")
+            raise InfraFault(f"the keeper of a segment failed: {failure}")
         return None
 
     def _weigh(self) -> Failure | None:
-        """Learn what a call takes that calls nothing, from cold and from warm caches."""
+        """Learn what a call takes that calls nothing, from cold and from warm caches, if its runner is to tell."""
+        if self._toll.is_known:
+            return None
         for is_cold in (False, True):
             replies = []
             for _ in range(_EMPTY_CALLS):
                 self._keep(Call(0, len(self.segment), (), BESIDE_S, is_cold))
-                reply = self._exchange(control.IDLE, BESIDE_S)
+                reply = self._peer.check_quiet() or self._exchange(control.IDLE, BESIDE_S)
                 if isinstance(reply, Failure):
                     return reply
                 replies.append(reply)
@@ -128,7 +131,7 @@ class NativeRunner:
         return None
 
     def _exchange(self, token: bytes, most_s: float) -> Reply | Failure:
-        """Let it go on for one call, up to the moment when its frame is kept; it is stopped then, or gone."""
+        """Let it go on for one call, up to the moment when the segment is kept; it is stopped then, or gone."""
         assert self.freezer is not None  # `load` comes first
         before_s = self._peer.cpu_s()
         self._peer.wait_at_most(most_s)
@@ -139,8 +142,8 @@ class NativeRunner:
         failure = self._checked(answer, control.DONE)
         if failure is not None:
             return failure
+        answered_s = self._peer.cpu_s()  # first: what it computes from here on is late
         self._keeper.snapshot()
-        answered_s = self._peer.cpu_s()
         failure = self._freeze()
         if failure is not None:
             return failure
@@ -160,7 +163,7 @@ class NativeRunner:
                 return self._peer.died()
         except NotStopped as error:
             self._peer.close()
-            return Failure(FailureKind.PROTOCOL, str(error))
+            return Failure(FailureKind.DEADLINE, str(error))  # no accusation: it is a matter of time
         self._frozen_cpu_s = self._frozen_cpu_s or self._peer.cpu_s()
         return None
 
@@ -189,7 +192,7 @@ def start_keeper(site: Site, segment_bytes: int) -> CudaRunner:
         keeper.close()
         raise
     if failure is not None:
-        raise InfraFault(f"the keeper of a frame did not start: {failure}")
+        raise InfraFault(f"the keeper of a segment did not start: {failure}")
     return keeper
 
 
@@ -202,7 +205,8 @@ def start_native(
     kernel = os.memfd_create("kernel", os.MFD_CLOEXEC)
     try:
         write_memory_file(kernel, artifact.content)
-        runner = NativeRunner(start_peer(site, PROGRAMS[artifact.form], (page.fd, kernel)), keeper, page, toll)
+        share = Share(toll, artifact.form, is_ours=limits.is_ours)
+        runner = NativeRunner(start_peer(site, PROGRAMS[artifact.form], (page.fd, kernel)), keeper, page, share)
     finally:
         os.close(kernel)
     try:

@@ -4,21 +4,23 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.errors import InfraFault
 from assay.extras import install_extras
 from assay.sandboxes.devices import cuda_control as control
-from assay.sandboxes.devices.channel import unasked, wait_at_most
+from assay.sandboxes.devices.channel import UNREAD, is_ending, is_unread, tell, unasked, wait_at_most
 from assay.sandboxes.devices.cuda_faults import failure_of
 from assay.sandboxes.devices.interface import Failure, FailureKind
-from assay.sandboxes.devices.processor_time import process_cpu_s
+from assay.sandboxes.devices.processor_time import now_s, process_cpu_s
 
 _CONTEXT_S = 120.0
 """For a context: without persistence mode a driver initialises its devices first, one after the other."""
 _END_S = 20.0
 _MOMENT_S = 0.5
+_LOOK_S = 0.005
 _NO_CUPY = f"cupy is not installed: {install_extras('cuda')}"
 
 
@@ -79,12 +81,13 @@ class Peer:
         wait_at_most(self._channel, seconds)
 
     def tell(self, token: bytes) -> Failure | None:
-        """Send a byte."""
+        """Send a byte, without waiting. After a Failure it has been ended."""
         try:
-            self._channel.send(token)
+            if tell(self._channel, token):
+                return None
         except OSError:
             return self.died()
-        return None
+        return self.broke(UNREAD)
 
     def hear(self) -> bytes | Failure:
         """Return what it says next, which ought to be one byte. After a Failure it has been ended."""
@@ -102,9 +105,16 @@ class Peer:
         self.wait_at_most(most_s)
         return self.tell(token) or self.hear()
 
-    def has_spoken(self) -> bool:
-        """Say whether it has said something that nobody asked for, or has hung up."""
-        return unasked(self._channel) is not None
+    def check_quiet(self) -> Failure | None:
+        """Look whether it said something unasked, hung up, or left unread what it was told; it has been ended then."""
+        if unasked(self._channel) is not None:
+            return self.broke("it spoke without being asked")
+        return self.broke(UNREAD) if is_unread(self._channel) else None
+
+    def broke(self, detail: str) -> Failure:
+        """End it for a breach of the protocol."""
+        self.close()
+        return Failure(FailureKind.PROTOCOL, detail)
 
     def close(self) -> None:
         """End it, its context with it. Idempotent. Raises InfraFault if it does not end."""
@@ -128,9 +138,12 @@ class Peer:
 
     def died(self) -> Failure:
         """End it, if it has not ended, and say how it did."""
-        try:
-            code = self._process.wait(1.0)
-        except subprocess.TimeoutExpired:
+        code = self._process.poll()
+        began_s = now_s()
+        while code is None and now_s() < began_s + (_END_S if is_ending(self.pid) else _MOMENT_S):
+            time.sleep(_LOOK_S)
+            code = self._process.poll()
+        if code is None:
             self.close()
             return Failure(FailureKind.PROTOCOL, "it hung up")
         self.close()

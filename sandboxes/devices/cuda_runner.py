@@ -6,6 +6,7 @@ own processor time says nothing of the kernel. The device is waited for in every
 
 import math
 import os
+from dataclasses import replace
 
 from assay.errors import InfraFault
 from assay.sandboxes.devices import cuda_control as control
@@ -13,7 +14,7 @@ from assay.sandboxes.devices.cuda_control import Plan
 from assay.sandboxes.devices.cuda_faults import failure_of
 from assay.sandboxes.devices.cuda_peer import Peer, Site, start_peer, write_memory_file
 from assay.sandboxes.devices.interface import Artifact, Call, Failure, FailureKind, Reply, RunnerLimits
-from assay.sandboxes.devices.processor_time import now_s
+from assay.sandboxes.devices.processor_time import RunQueue, now_s, waiting
 from assay.sandboxes.devices.segments import Segment
 
 PROGRAM = "assay.sandboxes.devices.cuda_program"
@@ -33,6 +34,7 @@ class CudaRunner:
         self._page = page
         self._segment = segment
         self._waits_s = 0.0
+        self._queue = RunQueue(peer.pid)
 
     @property
     def pid(self) -> int:
@@ -75,11 +77,13 @@ class CudaRunner:
     def run(self) -> Reply | Failure:
         """Run the staged call. What was enqueued to hold the launches back is taken off the wall."""
         self._peer.wait_at_most(self._waits_s)
+        queued_s = self._queue.waited_s()
         started_s = now_s()
         answer = self._peer.tell(control.GO) or self._peer.hear()
         ended_s = now_s()
+        waited_s = waiting(queued_s, self._queue.waited_s())
         failure = self.checked(answer, control.DONE)
-        return failure or self._timed(ended_s - started_s)
+        return failure or replace(self._timed(ended_s - started_s), waited_s=waited_s)
 
     def snapshot(self) -> None:
         """Have the frame kept as it is on the device now; `snapped` waits for that. For who holds no kernel."""
@@ -90,7 +94,7 @@ class CudaRunner:
         """Wait until the frame is kept. Raises InfraFault."""
         failure = self.checked(self._peer.hear(), control.SNAPPED)
         if failure is not None:
-            raise InfraFault(f"the keeper of a frame failed: {failure}")
+            raise InfraFault(f"the keeper of a segment failed: {failure}")
 
     def collect(self) -> Failure | None:
         """Bring the frame back."""
@@ -103,6 +107,7 @@ class CudaRunner:
         finally:
             self._page.close_fd()
             self._segment.close_fd()
+            self._queue.close()
             if self._kernel_fd >= 0:
                 os.close(self._kernel_fd)
                 self._kernel_fd = -1

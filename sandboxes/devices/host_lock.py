@@ -52,12 +52,12 @@ def make_folder(folder: Path) -> None:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InfraFault(f"cannot lock devices in the folder {folder}: {error}") from error
-    wrong = whose(folder)
+    wrong = distrust_of(folder)
     if wrong:
         raise InfraFault(f"cannot lock devices: {wrong}")
 
 
-def whose(folder: Path) -> str:
+def distrust_of(folder: Path) -> str:
     """Say why a folder that is there cannot be trusted with locks; empty if it can, or is not there."""
     try:
         found = folder.lstat()
@@ -84,7 +84,7 @@ class HostLock:
     """Whoever has it open holds the lock."""
     path: Path
 
-    def is_whole(self) -> bool:
+    def is_in_place(self) -> bool:
         """Say whether it still keeps others out: its file may have been removed or replaced."""
         try:
             named = self.path.stat(follow_symlinks=False)
@@ -137,7 +137,7 @@ def _try_to_lock(path: Path, device: str) -> HostLock | None:
     lock = HostLock(fd, path)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_ours = lock.is_whole()
+        is_ours = lock.is_in_place()
     except BlockingIOError:
         is_ours = False
     except BaseException:

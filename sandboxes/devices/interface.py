@@ -129,6 +129,8 @@ class Reply:
     """Processor time between the freeze after the previous call and this call's token; staging is not in it."""
     empty_s: float | None = None
     """What a call that calls nothing takes on the wall, where that was taken off."""
+    waited_s: float | None = None
+    """For which judge and runner, ready to run, waited for a processor in that span, as the kernel counts it."""
 
 
 class FailureKind(StrEnum):
@@ -163,6 +165,8 @@ class RunnerLimits:
     """Processes and threads, its own first thread among them."""
     start_s: float = 10.0
     """Until it says that it is ready."""
+    is_ours: bool = False
+    """Whether its kernel is the judge's or the task's own: what every call takes is learned from those."""
 
 
 @dataclass(frozen=True)

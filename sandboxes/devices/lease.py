@@ -95,10 +95,10 @@ def timed_alone(
             value = job(lease, lock)
         finally:
             is_current = leases.end(lease)
-        is_whole = lock.is_whole()
+        is_in_place = lock.is_in_place()
     if not is_current:
         raise lost(lease)
-    if not is_whole:
+    if not is_in_place:
         raise Inconclusive(f"the lock of {device}, {lock.path}, was removed before its job ended; discarded")
     return value
 

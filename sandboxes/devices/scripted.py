@@ -109,6 +109,8 @@ class ScriptedDevice:
     """Whether runners use no processor between calls."""
     tells_cpu: bool = True
     """Whether replies tell processor times."""
+    tells_waits: bool = True
+    """Whether replies tell how long a call waited for the processor."""
     throttled: Callable[[int], bool] = lambda _: False
     """Whether the round of that number is throttled."""
     clock_s: float = 0.0
@@ -192,7 +194,8 @@ class ScriptedRunner:
             self.close()
             return Failure(kind)
         used_s = script.seconds(invocation) * device.factor(self)
-        wall_s = used_s + script.hidden_s + device.waits()
+        waited_s = device.waits()
+        wall_s = used_s + script.hidden_s + waited_s
         started_s = device.clock_s
         if wall_s > call.deadline_s:
             device.clock_s += call.deadline_s
@@ -204,9 +207,10 @@ class ScriptedRunner:
         device.clock_s += wall_s
         self._last_end_s = device.clock_s
         device.calls.append(Called(self.name, device.settled, started_s, device.clock_s))
+        told_s = waited_s if device.tells_waits else None
         if not device.tells_cpu:
-            return Reply(wall_s, device_s=used_s)
-        return Reply(wall_s, used_s, used_s, script.late_s, idle_s, device.empty_s)
+            return Reply(wall_s, device_s=used_s, waited_s=told_s)
+        return Reply(wall_s, used_s, used_s, script.late_s, idle_s, device.empty_s, told_s)
 
     def collect(self) -> Failure | None:
         """Nothing to bring back."""

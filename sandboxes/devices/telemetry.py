@@ -93,7 +93,7 @@ class Telemetry(Protocol):
 def state_of(
     board: Board, reading: Reading, rule: ClockRule, *, is_locked: bool, tells_neighbours: bool = True
 ) -> DeviceState:
-    """Say what a look at the device means: whether a round counts, and what results should say of it.
+    """Say what a look means: whether the device is slowed down, so that it is waited for, and what results say of it.
 
     Where it does not tell who else computes on it, they say so (`neighbours_unknown`).
     """

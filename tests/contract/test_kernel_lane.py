@@ -6,11 +6,10 @@ A name is `file::function`, or `file::entry` for a hack in a table of tests/host
 import ast
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 import pytest
+from named_tests import TESTS, entries, tabled
 
-TESTS = Path(__file__).parents[1]
 SPEED, REFUSALS = (f"unit/kernels/test_kernel_acceptance_{part}.py" for part in ("speed", "refusals"))
 SANDBOX, CONFINEMENT = "sandbox/test_kernel_compilation.py", "sandbox/test_cpu_runner_confinement.py"
 BOMBS = "sandbox/test_kernel_bombs.py"
@@ -79,6 +78,7 @@ ACCEPTANCE: Mapping[int, tuple[str, ...]] = {
     19: (
         f"{REFUSALS}::test_19_a_task_whose_answer_is_constant_is_rejected",
         "unit/kernels/test_kernel_verifier.py::test_a_faulty_task_is_not_scored",
+        "sandbox/test_kernel_timing_jobs.py::test_19_a_task_whose_answer_is_constant_is_not_judged",
     ),
     20: (
         f"{SPEED}::test_20_a_candidate_that_burns_cpu_is_frozen_or_not_paid",
@@ -286,17 +286,3 @@ def _is_naive(test: ast.FunctionDef) -> bool:
     called = (node.func for node in ast.walk(test) if isinstance(node, ast.Call))
     names = {func.id if isinstance(func, ast.Name) else getattr(func, "attr", "") for func in called}
     return test.name.startswith("test_") and bool(names & {"judge_naively", "is_naively_paid", "assert_no_gain"})
-
-
-@cache
-def entries(file: str) -> frozenset[str]:
-    """Functions of a file of tests, and the names in its tables."""
-    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
-    return tabled(file) | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-
-
-def tabled(file: str) -> frozenset[str]:
-    """The names in a file's tables."""
-    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
-    keys = (key for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys)
-    return frozenset(key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str))

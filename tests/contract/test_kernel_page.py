@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from assay.verifiers.builtin import default_registry
+from assay.verifiers.described import described_schema
 from assay.verifiers.kernels.answers import read_offer
 from assay.verifiers.kernels.lint import lint
+from assay.verifiers.kernels.ready import NAMES, ready
 from assay.verifiers.kernels.task import KernelTask, Language
+from assay.verifiers.reference import render_entry
 
 PAGE = (Path(__file__).parents[2] / "docs" / "kernel-tasks.md").read_text(encoding="utf-8")
 BLOCKS = [(found[1], found[2]) for found in re.finditer(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
@@ -29,9 +32,35 @@ def test_tasks_are_taken(document: Any) -> None:
     assert lint(task) == ()
 
 
+def test_the_page_shows_a_ready_tasks_prototype() -> None:
+    """As the schema of tasks has it, for every ready task, with the sizes that a prompt may name."""
+    ready = {one["name"]: one for one in described_schema(KernelTask)["properties"]["kernel"]["ready"]}
+
+    assert tuple(ready) == NAMES
+    assert f"```c\n{ready['gemm/float32']['c']}\n```" in PAGE
+    assert ready["axpy/float16"] == {
+        "name": "axpy/float16",
+        "c": "void axpy(_Float16 alpha, const _Float16 *x, const _Float16 *y, _Float16 *out, int64_t n)",
+        "cuda": "void axpy(__half alpha, const __half *x, const __half *y, __half *out, int64_t n)",
+        "sizes": "n 1048576; n 4096",
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_prototypes_of_ready_tasks_are_those_of_their_references(name: str) -> None:
+    """So a kernel that follows them takes what it is given."""
+    (shown,) = (one for one in described_schema(KernelTask)["properties"]["kernel"]["ready"] if one["name"] == name)
+    source = ready(name, "cpu")["reference"]["source"]
+    own = re.search(r"^void .*?\)", source, re.MULTILINE | re.DOTALL)
+
+    assert own is not None
+    assert re.findall(r"\w+(?=[,)])", own[0]) == re.findall(r"\w+(?=[,)])", shown["c"])
+    assert f"`{shown['c']}`" in render_entry(default_registry(), "kernel")
+
+
 def test_a_kernel_in_c_is_read() -> None:
     """For the task that is written out."""
-    source = next(text for tag, text in BLOCKS if tag == "c")
+    source = next(text for tag, text in BLOCKS if tag == "c" and "flip" in text)
 
     offered = read_offer(KernelTask.model_validate(FLIP), f"Blocked:\n```c\n{source}```")
 

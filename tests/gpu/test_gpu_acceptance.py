@@ -30,7 +30,7 @@ from assay.settings import driver_paths
 from assay.verifiers.kernels.abi import cuda_trampoline
 from assay.verifiers.kernels.findings import Finding, Measured, Phase, Reason, Refused
 from assay.verifiers.kernels.measure import check_reference, measure
-from assay.verifiers.kernels.mentions import mentions
+from assay.verifiers.kernels.mentions import find_mentions
 from assay.verifiers.kernels.modules import pack_module
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.ready import NAMES
@@ -174,7 +174,7 @@ def test_40_work_on_another_stream_is_charged(bench: Bench, native: CudaDevice) 
     """
     found = judged(native, sum_task(), bench.native(sources.NATIVE), bench.native(sources.OTHER_STREAM))
 
-    assert "stream" in mentions(sources.OTHER_STREAM, is_python=False)
+    assert "stream" in find_mentions(sources.OTHER_STREAM, is_python=False)
     if isinstance(found, Refused):
         assert found.reason in (Reason.UNWRITTEN, Reason.WRONG), found
     else:

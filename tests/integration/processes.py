@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 from batches import wait_for
 
+from assay.service.assembly import Assembler
 from assay.service.connection import Connection
 from assay.service.fakes import FAKE
 from assay.service.fleet import Fleet
@@ -41,13 +42,15 @@ class Running:
 
 
 @contextmanager
-def running(settings: Settings) -> Iterator[Running]:
+def running(settings: Settings, assembler: Assembler = FAKE) -> Iterator[Running]:
     """Run a service that judges echo tasks; whatever is left of it afterwards is ended."""
     reading, writing = os.pipe()
-    process = spawn("assay.service.serve", Orders(settings, FAKE, ready_fd=writing), pass_fds=(writing,))
+    process = spawn("assay.service.serve", Orders(settings, assembler, ready_fd=writing), pass_fds=(writing,))
     os.close(writing)
     with os.fdopen(reading, "rb") as ready:
         url = ready.read().decode()
+    if not url:
+        process.wait(60)
     assert url, "the service did not start"
     service = Running(process, url, settings.data_dir)
     try:

@@ -287,6 +287,7 @@ def test_unknown_routes_and_methods_are_problems(http: httpx.Client) -> None:
     answers = [http.get("/v1/nothing"), http.put("/v1/score")]
 
     assert [answer.status_code for answer in answers] == [404, 405]
+    assert http.get("/v1/batchs").json()["fix"] == "did you mean /v1/batches?"
     assert all(answer.headers["content-type"] == "application/problem+json" for answer in answers)
 
 

@@ -15,7 +15,7 @@ from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.models.blaming import Blamed, ask
 from assay.verifiers.models.client import ModelClient
 from assay.verifiers.models.fakes import FakeModels
-from assay.verifiers.models.interface import Late, Reply, Request, TextRefused, Unanswered
+from assay.verifiers.models.interface import Busy, Late, Reply, Request, TextRefused, Unanswered
 
 REGISTRY = default_registry()
 TEXT, CONTROL = Request("BOMB"), Request("Hello.")
@@ -35,6 +35,10 @@ UPSETTING: dict[str, dict[str, Any]] = {
     "cut": {"reply": "x" * 1000, "fault": "cut"},
     "garbage": {"body": "<html>"},
     "flood": {"fault": "flood"},
+    "redirect": {"status": 302, "headers": {"Location": "/blocked"}},
+    "nothing": {"status": 204},
+    "a part": {"status": 206, "reply": "x"},
+    "compressed": {"reply": "x", "headers": {"Content-Encoding": "gzip"}},
 }
 LATE: dict[str, dict[str, Any]] = {
     "stall": {"fault": "stall"},
@@ -61,7 +65,7 @@ def test_a_text_that_an_endpoint_fails_at_alone_pays(kind: str, document: dict[s
     with at_text(UPSETTING[kind], retries=1, timeout_s=20) as (_, client):
         verdict = judged(client, document, completion)
 
-    flag = "refused" if UPSETTING[kind].get("status", 500) < 500 and "status" in UPSETTING[kind] else "unanswered"
+    flag = "refused" if 400 <= UPSETTING[kind].get("status", 500) < 500 else "unanswered"
     assert (verdict.outcome, verdict.reward) == (Outcome.FAILED, 0.0)
     assert flag in verdict.flags
     assert "though it answers other texts" in verdict.message
@@ -81,7 +85,7 @@ def test_an_outage_costs_nobody(
     assert (verdict.outcome, verdict.reward) == (Outcome.INFRA_ERROR, None)
 
 
-@pytest.mark.parametrize("kind", ["stall", "gateway"])
+@pytest.mark.parametrize("kind", ["stall", "gateway", *BUSY])
 @pytest.mark.parametrize(
     ("document", "completion", "fields", "pays"),
     [
@@ -93,11 +97,11 @@ def test_an_outage_costs_nobody(
         (CHAIN, PLAN, {"on_unreadable": "lowest"}, True),
     ],
 )
-def test_a_late_reply_costs_a_text_only_where_the_task_can_tell(
+def test_a_late_or_busy_endpoint_costs_a_text_only_where_the_task_can_tell(
     kind: str, document: dict[str, Any], completion: str, fields: dict[str, Any], pays: bool
 ) -> None:
-    """A busy endpoint is late too; a gold that it answers just then shows that it is not busy."""
-    with at_text(LATE[kind], retries=0) as (_, client):
+    """It may be so to any text; a gold that it answers just then shows that it is not."""
+    with at_text({**LATE, **BUSY}[kind], retries=0) as (_, client):
         verdict = judged(client, {**document, **fields}, completion)
 
     assert verdict.outcome is (Outcome.FAILED if pays else Outcome.INFRA_ERROR)
@@ -106,12 +110,14 @@ def test_a_late_reply_costs_a_text_only_where_the_task_can_tell(
 
 
 @pytest.mark.parametrize("kind", BUSY)
-def test_an_endpoint_that_says_it_is_busy_costs_nobody(kind: str) -> None:
-    """Even where it answers others meanwhile, and the task would have texts pay."""
-    with at_text(BUSY[kind], retries=1) as (_, client):
-        verdict = judged(client, {**JUDGE, "gold": "A house.", "on_unreadable": "lowest"}, "A BOMB.")
+def test_an_endpoint_that_is_busy_now_and_then_costs_nobody(kind: str) -> None:
+    """A reply that comes in the end is the reply, though the task would have texts pay."""
+    with at_text({**BUSY[kind], "times": 3}, retries=0) as (_, client):
+        verdict = judged(client, {**JUDGE, "gold": "A house."}, "A BOX.")
+    with scripted({"match": "BOMB", **BUSY[kind], "times": 2}, SCORE, retries=0) as (_, client):
+        passed = judged(client, {**JUDGE, "gold": "A house."}, "A BOMB.")
 
-    assert (verdict.outcome, verdict.reward) == (Outcome.INFRA_ERROR, None)
+    assert (verdict.reward, passed.reward) == (1.0, 1.0)
 
 
 def test_a_task_may_say_that_nothing_is_known_then() -> None:
@@ -134,7 +140,8 @@ def test_a_plan_that_takes_all_the_time_there_is_pays_where_the_task_says_so() -
     assert re.search("step [12]: m: no answer within", verdict.message)
 
 
-@pytest.mark.parametrize(("fault", "asked"), [(TextRefused("m: no"), 4), (Late("m: late"), 4), (Unanswered("m: 5"), 6)])
+@pytest.mark.parametrize(("fault", "asked"), [(TextRefused("m: no"), 4), (Late("m: late"), 4), (Busy("m: 429"), 6),
+                                             (Unanswered("m: 5"), 6)])  # fmt: skip
 def test_the_endpoint_must_fail_and_answer_in_turns(fault: Unanswered, asked: int) -> None:
     """An outage that begins or ends in between is one."""
     seen: list[str] = []

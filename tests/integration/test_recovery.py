@@ -8,9 +8,58 @@ from batches import Document, assert_exactly_once, batch, follow, order, submit,
 from processes import Running, is_alive, kill, running
 
 from assay.service import keys
+from assay.service.assembly import Assembler
 from assay.settings import Settings
 
 TOTAL = 400
+
+
+REFUSING = """
+import pathlib
+from assay.errors import IsolationUnavailable, Mishap
+from assay.service.fakes import assemble_fake
+
+def assemble(settings):
+    record = pathlib.Path(__file__).with_suffix(".starts")
+    starts = record.read_text() if record.exists() else ""
+    record.write_text(starts + ".")
+    if len(starts) in REFUSED:
+        raise KIND("nothing is to be had here")
+    return assemble_fake(settings)
+"""
+PANICKING = """
+import pathlib
+from dataclasses import replace
+from assay.service.fakes import FakeJudge, assemble_fake
+
+class Panic(BaseException):
+    pass
+
+class Judge(FakeJudge):
+    def evaluate(self, *asked):
+        mark = pathlib.Path(__file__).with_suffix(".panicked")
+        if not mark.exists():
+            mark.touch()
+            raise Panic
+        return super().evaluate(*asked)
+
+def assemble(settings):
+    made = assemble_fake(settings)
+    return replace(made, judge=Judge(made.registry))
+"""
+ASSEMBLER = Assembler(registry="assay.service.fakes:fake_registry", assembly="assembling:assemble")
+
+
+def refusing(folder: Path, monkeypatch: pytest.MonkeyPatch, refused: range, kind: str = "IsolationUnavailable") -> Path:
+    """Have starts of those numbers fail; returns where starts are counted."""
+    assembling(folder, monkeypatch, REFUSING.replace("REFUSED", repr(refused)).replace("KIND", kind))
+    return folder / "assembling.starts"
+
+
+def assembling(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    """Put the module of ASSEMBLER where workers find it."""
+    (folder / "assembling.py").write_text(source, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
 
 
 def slow_batch() -> Document:
@@ -144,3 +193,61 @@ def test_nothing_is_left_in_redis_once_all_is_archived(data_dir: Path) -> None:
 
     stay = {keys.PENDING, keys.LANES, keys.WORKERS, keys.METRICS, "rq:queues"}
     assert set(left) - set(expiring) <= stay
+
+
+def test_a_worker_that_refuses_once_ends_no_service(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was ready here before it has shown what the machine can do: its successor is started again."""
+    refusing(tmp_path, monkeypatch, range(1, 2))
+    with running(settings_for(data_dir), ASSEMBLER) as service:
+        batch_id = submit_and_wait_for_some(service)
+
+        kill(service.worker_pids()[0])
+
+        check_all_passed(follow(service.http, batch_id))
+        assert service.process.poll() is None
+
+
+def test_a_service_ends_whose_workers_refuse_again_and_again(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With nobody left who could judge."""
+    starts = refusing(tmp_path, monkeypatch, range(1, 100))
+    with running(settings_for(data_dir), ASSEMBLER) as service:
+        kill(service.worker_pids()[0])
+
+        assert service.process.wait(60) == 1
+
+    assert len(starts.read_text()) == 4
+
+
+def test_a_first_worker_that_refuses_ends_the_service(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Starting again would not help."""
+    starts = refusing(tmp_path, monkeypatch, range(100))
+
+    with pytest.raises(AssertionError, match="did not start"), running(settings_for(data_dir), ASSEMBLER):
+        pass
+
+    assert len(starts.read_text()) == 1
+
+
+def test_a_first_worker_that_was_killed_while_starting_is_started_again(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is known of the machine yet."""
+    starts = refusing(tmp_path, monkeypatch, range(1), "Mishap")
+
+    with running(settings_for(data_dir), ASSEMBLER):
+        assert len(starts.read_text()) == 2
+
+
+def test_a_worker_whose_thread_ends_by_anything_at_all_is_replaced(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by what is no Exception: its attempts would wait for ever, for a worker that seems well."""
+    assembling(tmp_path, monkeypatch, PANICKING)
+    with running(settings_for(data_dir), ASSEMBLER) as service:
+        check_all_passed(follow(service.http, submit(service.http, slow_batch())))

@@ -11,6 +11,7 @@ if objective is not None:
     print('OBJ:', objective)
     print(json.dumps(values))
 else:
+    print('OBJ: infeasible')
     print(json.dumps({'status': 'infeasible'}))
 """
 _BODIES: Mapping[str, str] = {

@@ -40,6 +40,7 @@ def groups() -> set[str]:
         ("*(volatile int*)8 = 1;", FailureKind.DIED, "SIGSEGV"),
         ("kill(getpid(), SIGKILL);", FailureKind.DIED, "SIGKILL"),
         ("close(3);", FailureKind.DIED, "status 1"),
+        ("close(3); for (;;) pause();", FailureKind.PROTOCOL, "hung up"),
         ('write(3, "x", 1);', FailureKind.PROTOCOL, "no answer"),
         ('write(3, "dd", 2); pause();', FailureKind.PROTOCOL, "no answer"),
         ("signal(SIGTERM, SIG_IGN); for (;;) pause();", FailureKind.DEADLINE, "0.3 s"),
@@ -61,19 +62,13 @@ def test_a_runner_that_fails_says_how(start: Open, body: str, kind: FailureKind,
     assert isinstance(call(started(start(DOUBLE))), Reply)
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        (f"{HEAD}__attribute__((constructor)) void c(void) {{ _exit(3); }} void assay_call(void** x) {{}}", "status 3"),
-    ],
-)
-def test_what_cannot_be_loaded_is_the_kernels_failure(start: Open, source: str, words: str) -> None:
+def test_what_cannot_be_loaded_is_the_kernels_failure(start: Open) -> None:
     """Here a constructor that ends the process."""
-    failed = start(source)
+    failed = start(f"{HEAD}__attribute__((constructor)) void c(void) {{ _exit(3); }} void assay_call(void** x) {{}}")
 
     assert isinstance(failed, Failure)
     assert failed.kind is FailureKind.DIED
-    assert words in failed.detail
+    assert "status 3" in failed.detail
 
 
 def test_what_is_no_shared_object_is_not_loaded(device: CpuDevice) -> None:

@@ -22,18 +22,21 @@ def test_signals_stop_a_process_or_tell_that_they_did_not() -> None:
     assert process.stdout is not None
     try:
         process.stdout.readline()
-        freezer = SignalFreezer(process.pid)
+        freezer, stopped = SignalFreezer(process.pid), 0
         for _ in range(20):
             try:
                 freezer.freeze()
             except NotStopped:
                 continue
             assert Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+            stopped += 1
             freezer.thaw()
     finally:
         process.kill()
         process.wait()
         process.stdout.close()
+
+    assert stopped
 
 
 def test_patience_ends(start: Open) -> None:

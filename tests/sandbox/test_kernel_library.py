@@ -84,10 +84,10 @@ def test_the_native_references_in_cuda_compile_and_pass_the_gate(pool: JailPool,
         built = builder.build(task, Offered(task.reference.source, task.language), slot)
 
     assert built.kernel is not None, built.message
-    assert built.artifact is not None
-    assert built.artifact.form == "shared_object"
-    assert {name.partition("/")[0], "assay_call"} <= set(built.artifact.exports)
-    assert not any(exported.startswith("cuda") for exported in built.artifact.exports)
+    assert built.record is not None
+    assert built.record.form == "shared_object"
+    assert {name.partition("/")[0], "assay_call"} <= set(built.record.exports)
+    assert not any(exported.startswith("cuda") for exported in built.record.exports)
 
 
 @pytest.mark.usefixtures("cuda")

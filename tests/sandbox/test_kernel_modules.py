@@ -1,6 +1,5 @@
 """Modules over torch in the jail: KernelBench's `ModelNew` as a native kernel, and those of the ready tasks."""
 
-import contextlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -104,8 +103,12 @@ def found(slot: Slot, source: str) -> Finding:
 
 def test_an_honest_module_is_right(slot: Slot) -> None:
     """It is made with its own `get_init_inputs`."""
-    with contextlib.suppress(Inconclusive):
-        assert isinstance(found(slot, HONEST), Measured)
+    try:
+        finding = found(slot, HONEST)
+    except Inconclusive as busy:
+        pytest.skip(f"the machine is too busy to time it: {busy}")
+
+    assert isinstance(finding, Measured)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from noted_leases import NotedLeases
 
-from assay.details import Device
-from assay.errors import Inconclusive, InfraFault
+from assay.details import DeviceRecord
+from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.health import MOST_FAILURES, HealthBook
 from assay.sandboxes.interface import Slot
@@ -64,6 +64,18 @@ def measured(measurer: ProcessMeasurer, slot: Slot, source: str = HONEST) -> Tri
         return None
 
 
+def test_19_a_task_whose_answer_is_constant_is_not_judged(slots: tuple[Slot, Slot], tmp_path: Path) -> None:
+    """The judge refuses the task itself, before it asks for the device: no candidate is scored."""
+    flat = {name: {"low": 1.0, "high": 1.0} for name in ("x", "y")}
+    task = KernelTask.model_validate({**TASK.model_dump(mode="json", exclude_unset=True), "inputs": flat})
+    leases = NotedLeases()
+
+    with pytest.raises(TaskFault, match=r"cannot be judged by: .*standard deviation is 0"):
+        ProcessMeasurer(leases, lock_folder=tmp_path).measure(task, pair(slots[0]), None, slots[0])
+
+    assert leases.held == []
+
+
 def test_32_two_sessions_on_one_processor_never_overlap(slots: tuple[Slot, Slot], tmp_path: Path) -> None:
     """Two workers measure at the same time; their jobs run one after the other."""
     noted = [NotedLeases(), NotedLeases()]
@@ -101,7 +113,7 @@ def test_a_kernel_that_dies_has_the_device_probed(slots: tuple[Slot, Slot], tmp_
     assert "signal 6" in trialled.paid.scored.message
     assert not book.needs_probe(device)
     assert trialled.details is not None
-    assert trialled.details.device == Device(name="cpu", lease=1)
+    assert trialled.details.device == DeviceRecord(name="cpu", lease=1)
 
 
 def test_nothing_runs_on_a_device_in_quarantine(slots: tuple[Slot, Slot], tmp_path: Path) -> None:

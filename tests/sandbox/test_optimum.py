@@ -107,7 +107,8 @@ def test_values_are_judged_by_the_model(judge: Judge, fields: dict[str, str], va
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"lp": "this is no model"}, "cannot read"),
+        ({"lp": "this is no model"}, "cannot read .* as LP: expected a section keyword, found `this` --> model.lp:1:1"),
+        ({"lp": "max\n obj: x\nst\n c: 1 <= x - z <= 2\nend\n"}, "found `x` --> model.lp:4:10"),
         ({"mps": LP}, "cannot read"),
         ({"lp": INFEASIBLE}, "the model is infeasible"),
         ({"lp": UNBOUNDED}, "the model is unbounded"),

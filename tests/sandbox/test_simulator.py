@@ -33,7 +33,7 @@ from assay.verifiers.simulator.task import EXTRA
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "simulator_plugin"
 CENTRE = {"goal": {"measure": "centerline"}}
-BOUND_S = 60  # for three tries of two seconds each
+BOUND_S = 60  # for three tries of a second each
 HEAD = "from assay.verifiers.simulator.interface import Parameter, SimulatedRun\nimport os, sys, time\n"
 SIMULATOR = """
 class {name}:
@@ -66,7 +66,7 @@ TWO_FACED = {
     "fails": "return SimulatedRun(None, 'fell over') if parameters['kp'] > 1 else SimulatedRun(1.0)",
 }
 """What they may do only with parameters that a completion gives."""
-QUICK = {"wall_s": 2, "cpu_s": 2, "memory_mb": 200, "output_bytes": 100_000, "processes": 16}
+QUICK = {"wall_s": 1, "cpu_s": 1, "memory_mb": 200, "output_bytes": 100_000, "processes": 16}
 
 Run = Callable[..., Verdict]
 

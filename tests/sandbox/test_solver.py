@@ -31,6 +31,8 @@ pytestmark = [
 
 Solve = Callable[..., Verdict]
 LP = "from scipy.optimize import linprog\nr = linprog([-3, -2], A_ub=[[1, 1], [1, 3], [1, 0]], b_ub=[4, 6, 3])\n"
+NOTHING_FEASIBLE = "from scipy.optimize import linprog\nr = linprog([1], A_ub=[[1], [-1]], b_ub=[1, -3])\n"
+NO_END = "from scipy.optimize import linprog\nlinprog([-1])\n"
 ENDLESS_SOLVER = """
 import random
 from pulp import LpBinary, LpProblem, LpVariable, PULP_CBC_CMD, lpSum
@@ -79,6 +81,56 @@ m.add_linear_constraint(x + y <= 4)
 m.add_linear_constraint(x + 3 * y <= 6)
 m.maximize(3 * x + 2 * y)
 print('OBJ:', mathopt.solve(m, mathopt.SolverType.GLOP).objective_value())
+""",
+    "mathopt and HiGHS": """
+import pulp, highspy
+from ortools.math_opt.python import mathopt
+m = mathopt.Model()
+x = m.add_integer_variable(lb=0, ub=11)
+m.maximize(x)
+h = highspy.Highs()
+h.silent()
+h.maximize(h.addVariable(ub=3))
+print('OBJ:', mathopt.solve(m, mathopt.SolverType.HIGHS).objective_value())
+""",
+    "min_cost_flow": """
+from ortools.graph.python import min_cost_flow
+s = min_cost_flow.SimpleMinCostFlow()
+s.add_arc_with_capacity_and_unit_cost(0, 1, 9, 11)
+s.set_node_supply(0, 1)
+s.set_node_supply(1, -1)
+s.solve()
+print('OBJ:', s.optimal_cost())
+""",
+    "max_flow": """
+from ortools.graph.python import max_flow
+s = max_flow.SimpleMaxFlow()
+s.add_arc_with_capacity(0, 1, 11)
+s.solve(0, 1)
+print('OBJ:', s.optimal_flow())
+""",
+    "linear_sum_assignment": """
+from ortools.graph.python import linear_sum_assignment
+s = linear_sum_assignment.SimpleLinearSumAssignment()
+s.add_arcs_with_cost([0, 0, 1, 1], [0, 1, 0, 1], [9, 4, 7, 8])
+s.solve()
+print('OBJ:', s.optimal_cost())
+""",
+    "knapsack": """
+from ortools.algorithms.python import knapsack_solver
+s = knapsack_solver.KnapsackSolver(knapsack_solver.SolverType.KNAPSACK_DYNAMIC_PROGRAMMING_SOLVER, 'k')
+s.init([5, 6, 4], [[2, 3, 9]], [5])
+print('OBJ:', s.solve())
+""",
+    "csgraph": """
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+print('OBJ:', maximum_flow(csr_array(np.array([[0, 11], [0, 0]], dtype=np.int32)), 0, 1).flow_value)
+""",
+    "brute": """
+from scipy.optimize import brute
+print('OBJ:', brute(lambda x: (x[0] - 1) ** 2 + 11, ((0, 2),), full_output=True)[1])
 """,
     "pywrapcp": """
 from ortools.constraint_solver import pywrapcp
@@ -206,6 +258,31 @@ def test_solvers_that_are_rarely_called_count_too(solve: Solve, name: str) -> No
     assert solve(RARE[name], solver_call="value").reward == 3.5
 
 
+@pytest.mark.parametrize(
+    "call", ["nnls([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0])", "fmin(lambda x: x[0] ** 2, [1.0], disp=0)",
+             "root_scalar(lambda x: x - 1, bracket=[0, 3])", "brentq(lambda x: x - 1, 0, 3)",
+             "least_squares(lambda x: x - 1, [0.0])", "curve_fit(lambda x, a: a * x, [1, 2], [2, 4])"]
+)  # fmt: skip
+def test_all_that_solves_in_scipy_counts(solve: Solve, call: str) -> None:
+    """Whatever it is called; and what only measures does not."""
+    assert solve(f"from scipy.optimize import *\n{call}\nprint('OBJ: 11')").reward == 3.5
+    assert solve("from scipy.optimize import rosen\nrosen([1, 1])\nprint('OBJ: 11')").reward == 1.5
+
+
+def test_what_other_processes_call_is_not_heard(solve: Solve) -> None:
+    """Functions go to them as ever, and the message says why nothing is paid."""
+    code = (
+        "from concurrent.futures import ProcessPoolExecutor\nfrom scipy.optimize import linprog\n"
+        "with ProcessPoolExecutor(1) as pool:\n"
+        "    print('OBJ:', pool.submit(linprog, [1.0], bounds=[(11, None)]).result().fun)\n"
+    )
+
+    verdict = solve(code)
+
+    assert verdict.reward == 1.5
+    assert "those that it starts are not listened to" in verdict.message
+
+
 def test_the_known_limit_of_it(solve: Solve) -> None:
     """A solver that is asked for the guess answers with it: `optimum` is for what that must not win."""
     assert solve(FORGED).reward == 3.5
@@ -222,17 +299,23 @@ def test_what_the_solver_found_may_be_asked_for(solve: Solve) -> None:
 @pytest.mark.parametrize(
     ("code", "gold", "reward"),
     [
-        ("from scipy.optimize import linprog\nlinprog([1], A_ub=[[1], [-1]], b_ub=[1, -3])", None, 3.5),
-        ("pass", None, 1.5),
-        ("from scipy.optimize import linprog\nlinprog([-1])", "unbounded", 3.5),
-        ("from scipy.optimize import linprog\nlinprog([-1])\nprint('OBJ: inf')", "unbounded", 3.5),
+        (NOTHING_FEASIBLE + "print('OBJ: infeasible')", None, 3.5),
+        (NOTHING_FEASIBLE + "print('OBJ:', r.fun)", None, 3.5),
+        (NOTHING_FEASIBLE, None, 1.5),
+        (NOTHING_FEASIBLE + "print('OBJ: unbounded')", "unbounded", 1.5),
+        (NOTHING_FEASIBLE + "print('OBJ: -inf')", "unbounded", 1.5),
+        ("print('OBJ: infeasible')", None, 1.5),
+        (NO_END + "print('OBJ: unbounded')", "unbounded", 3.5),
+        (NO_END + "print('OBJ: inf')", "unbounded", 3.5),
+        (NO_END, "unbounded", 1.5),
+        (NO_END + "print('OBJ: infeasible')", None, 1.5),
         (LP + "print('OBJ:', 11)", "unbounded", 1.5),
         (LP + "print('OBJ:', 11)", None, 1.5),
         ("from scipy.optimize import linprog\nprint('OBJ:', linprog([1]).fun)", 0, 3.5),
     ],
 )
 def test_golds_without_a_number_and_of_0(solve: Solve, code: str, gold: object, reward: float) -> None:
-    """A solver must have said that there is nothing; 0 can be met."""
+    """A solver must have said which of the two it is, and the program too; 0 can be met."""
     assert solve(code, gold=gold).reward == reward
 
 

@@ -62,3 +62,7 @@ def test_a_bad_line_is_named_by_its_number() -> None:
         load_documents(b'\n{"a": 1}\n\n{oops}\n', path="file")
 
     assert caught.value.path == "file:4"
+    with pytest.raises(InvalidRequest) as caught:
+        load_documents(b"\n{oops}\n", path="file")
+
+    assert caught.value.path == "file:2"

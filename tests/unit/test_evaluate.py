@@ -1,17 +1,22 @@
 """Every exception becomes the right outcome, and only ours are retried."""
 
-from collections.abc import Callable
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from assay.details import Details, TimedShape
 from assay.errors import Inconclusive, NotFound, SandboxFault, TaskFault
+from assay.interrupts import Interrupt, raise_interrupts
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.sandboxes.nowhere import Nowhere
 from assay.sandboxes.pool import SlotPool
-from assay.schema import Limits, TaskBase, Verdict
+from assay.schema import Limits, TaskBase, TestResult, Usage, Verdict
 from assay.verifiers import killed
 from assay.verifiers.builtin import default_registry, with_composite
 from assay.verifiers.evaluate import CancelToken, Evaluator
@@ -47,6 +52,23 @@ def raising(error: BaseException) -> Callable[[], Verdict]:
         raise error
 
     return step
+
+
+class Panic(BaseException):
+    """What extensions in other languages raise, and its text cannot be had either."""
+
+    def __str__(self) -> str:
+        """Raise another one."""
+        raise Panic
+
+
+@pytest.fixture
+def heeding_ctrl_c() -> Iterator[None]:
+    """Ctrl-C as the command line has it."""
+    before = signal.getsignal(signal.SIGINT)
+    raise_interrupts()
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def evaluator(verifier: ScriptedVerifier) -> Evaluator:
@@ -96,6 +118,7 @@ def test_what_was_too_busy_to_be_measured_bears_its_flags() -> None:
     assert evaluator(verifier).evaluate(task(), "x").verdict.flags == ("measured_speedup=2",)
 
 
+@pytest.mark.usefixtures("heeding_ctrl_c")
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -103,6 +126,12 @@ def test_what_was_too_busy_to_be_measured_bears_its_flags() -> None:
         (SystemExit(3), "SystemExit: 3"),
         (RecursionError(), "RecursionError"),
         (NotFound("no such thing"), "NotFound: no such thing"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (GeneratorExit(), "GeneratorExit"),
+        (asyncio.CancelledError(), "CancelledError"),
+        (BaseExceptionGroup("two", [SystemExit(0)]), "BaseExceptionGroup: two"),
+        (Panic(), "Panic: its text cannot be made: Panic"),
+        (StopIteration(), "StopIteration"),
     ],
 )
 def test_what_a_verifiers_code_raises_names_it(
@@ -138,6 +167,88 @@ def test_what_is_no_verdict_is_a_fault_of_its_verifier(verdict: Any, said: str) 
 
     assert (found.outcome, found.reward, found.flags) == (Outcome.INFRA_ERROR, None, ("verifier_fault:scripted",))
     assert said in found.message
+
+
+PLAIN: dict[str, Any] = {"outcome": Outcome.PASSED, "reward": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"outcome": "hooray"}, "outcome: "),
+        ({"reward": "1"}, "reward: "),
+        ({"reward": True}, "reward: "),
+        ({"tests": "x"}, "tests: "),
+        ({"tests": (TestResult.model_construct(outcome="x"),)}, "tests[0].outcome: "),
+        ({"stdout": 5}, "stdout: "),
+        ({"flags": (5, None)}, "flags[0]: "),
+        ({"flags": ("x" * 10**6,)}, "flags take more"),
+        ({"versions": {"a": "b" * 10**6}}, "versions take more"),
+        ({"terms": {f"x{number}": 1.0 for number in range(10**5)}}, "terms take more"),
+        ({"usage": None}, "usage: "),
+        ({"usage": Usage(cpu_s=float("nan"))}, "nan for usage.cpu_s"),
+        ({"exit_code": 0.5}, "exit_code: "),
+        ({"details": Details(shapes=(TimedShape.model_construct(mean_diff=float("nan")),))}, "ValueError"),
+    ],
+    ids=lambda value: "" if isinstance(value, dict) else value,
+)
+def test_fields_of_a_verdict_that_nobody_has_checked_are(fields: dict[str, Any], said: str) -> None:
+    """Made without validation, or copied with other fields: no result could be made of it."""
+    odd = Verdict.model_construct(**{**Verdict(**PLAIN).__dict__, **fields})
+
+    found = evaluator(ScriptedVerifier(lambda: odd)).evaluate(task(), "x").verdict
+
+    assert (found.outcome, found.reward, found.flags) == (Outcome.INFRA_ERROR, None, ("verifier_fault:scripted",))
+    assert said in found.message
+    assert len(found.message) < 1000
+
+
+def test_a_verdict_without_an_outcome_is_none() -> None:
+    """It lacks what results are counted by."""
+    found = evaluator(ScriptedVerifier(lambda: Verdict.model_construct(reward=1.0))).evaluate(task(), "x").verdict
+
+    assert (found.outcome, found.flags) == (Outcome.INFRA_ERROR, ("verifier_fault:scripted",))
+
+
+def test_texts_of_a_verdict_are_cut() -> None:
+    """Results hold as much of them as of our own."""
+    texts = {"message": "m" * 10**5, "stdout": "o" * 10**6, "stderr": "\ud800" * 10**5}
+    tests = (TestResult(outcome=Outcome.PASSED, message="t" * 10**5),)
+
+    verdict = evaluator(ScriptedVerifier(lambda: Verdict(**PLAIN, **texts, tests=tests))).evaluate(task(), "x").verdict
+
+    assert (verdict.outcome, len(verdict.message), len(verdict.tests[0].message)) == (Outcome.PASSED, 2000, 2000)
+    assert max(len(verdict.stdout), len(verdict.stderr)) < 4200
+    assert "bytes left out" in verdict.stdout
+
+
+@pytest.mark.parametrize("kind", [TaskFault, SandboxFault, Inconclusive])
+def test_texts_of_faults_are_cut(kind: type[Exception]) -> None:
+    """As those of verdicts."""
+    verdict = evaluator(ScriptedVerifier(raising(kind("x" * 10**5)))).evaluate(task(), "x").verdict
+
+    assert len(verdict.message) == 2000
+
+
+@pytest.mark.usefixtures("heeding_ctrl_c")
+def test_ctrl_c_is_no_fault_of_a_verifier() -> None:
+    """Whoever presses it wants an end, whatever runs at that moment; threads get none."""
+    judge = evaluator(ScriptedVerifier(lambda: signal.raise_signal(signal.SIGINT) or PASSED))
+
+    with pytest.raises(Interrupt):
+        judge.evaluate(task(), "x")
+
+
+def test_without_the_command_line_any_interrupt_of_the_main_thread_is_ctrl_c() -> None:
+    """A program that judges by itself has Python's own handler; of other threads it is known all the same."""
+    judge = evaluator(ScriptedVerifier(raising(KeyboardInterrupt())))
+
+    with pytest.raises(KeyboardInterrupt):
+        judge.evaluate(task(), "x")
+    with ThreadPoolExecutor(1) as thread:
+        verdict = thread.submit(judge.evaluate, task(), "x").result().verdict
+
+    assert verdict.flags == ("verifier_fault:scripted",)
 
 
 @pytest.mark.parametrize("error", [SandboxFault("the jail died"), TaskFault("no tests"), Inconclusive("busy")])

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from assay.verifiers.extraction import Block, read_completion
+from assay.verifiers.extraction import Block, read_completion, without_reasoning
 
 _ADD = "def add(a, b):\n    return a + b\n"
 
@@ -141,3 +141,32 @@ def test_extraction_is_linear_in_the_length(piece: str) -> None:
     read_completion(text)
 
     assert time.process_time() - started < 20  # quadratic reading takes minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a", "a"),
+        ("<think>a</think>b", "b"),
+        ("a<think>b</think>c<THINKING>d</thinking>e", "ace"),
+        ("a<think>b", "a"),
+        ("a</think>b", "b"),
+        ("<think>a<think>b</think>c", "c"),
+        ("<think>a</think>b</think>c", "c"),
+        ("</think><think>", ""),
+        ("<think></think>" * 3 + "a", "a"),
+    ],
+)
+def test_reasoning_is_left_out_wherever_it_stands(text: str, kept: str) -> None:
+    """What is not closed takes the rest, what is not opened all before it."""
+    assert without_reasoning(text) == kept
+
+
+@pytest.mark.parametrize("part", ["<think>", "</think>", "<think></think>", "<thin", "a"])
+def test_reasoning_is_left_out_in_time(part: str) -> None:
+    """A megabyte of anything takes linear time."""
+    started = time.process_time()
+
+    without_reasoning(part * (1_000_000 // len(part)))
+
+    assert time.process_time() - started < 10

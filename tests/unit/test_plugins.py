@@ -3,6 +3,7 @@
 import logging
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import Distribution, EntryPoint
 from pathlib import Path
 
@@ -176,10 +177,14 @@ def test_a_plugin_that_fails_to_import_takes_nothing_down(
             "class Mute(Exception):\n    def __str__(self): raise ValueError\nraise Mute",
             "Mute: its text cannot be made",
         ),
+        (
+            "class Mute(BaseException):\n    def __str__(self): raise Mute\nraise Mute",
+            "Mute: its text cannot be made: Mute",
+        ),
         ("class X:\n    def __getattr__(self, name): raise SystemExit(3)\nMirror = X()", "SystemExit: 3"),
         ("raise ValueError('one\\n2026 ERROR two\\x1b[31m' + 'x' * 10**6)", "ValueError: one 2026 ERROR two [31mxxx"),
     ],
-    ids=["base exception", "generator exit", "recursion", "mute", "attributes", "long"],
+    ids=["base exception", "generator exit", "recursion", "mute", "mute base exception", "attributes", "long"],
 )
 def test_whatever_an_import_raises_is_told_in_a_line(find: Find, tmp_path: Path, source: str, told: str) -> None:
     """No more than a line of the log, none that looks like another's, and nothing is taken down."""
@@ -191,6 +196,22 @@ def test_whatever_an_import_raises_is_told_in_a_line(find: Find, tmp_path: Path,
     assert told in plugin.fault
     assert plugin.fault.isprintable()
     assert len(plugin.fault) <= 500
+
+
+@pytest.mark.parametrize("raised", ["KeyboardInterrupt", "SystemExit(0)", "ZeroDivisionError('x')"])
+@pytest.mark.parametrize("asked", ["model_post_init(self, context)", "runs_something(self)", "asks_models(self)"])
+def test_a_task_over_which_a_plugin_fails_is_refused(find: Find, tmp_path: Path, raised: str, asked: str) -> None:
+    """In whichever thread it is read: a KeyboardInterrupt would end the event loop of the API."""
+    module = f"failing_{abs(hash((raised, asked)))}"
+    source = GOOD.replace("    least: int", f"    def {asked}: raise {raised}\n    least: int")
+    (tmp_path / f"{module}.py").write_text(source, encoding="utf-8")
+    registry = with_composite([], [find("Mirror", module)])
+
+    with ThreadPoolExecutor(1) as thread:
+        refused = thread.submit(registry.parse_task, {"id": "m", "verifier": "mirror"}).exception()
+
+    assert isinstance(refused, InvalidRequest)
+    assert f"it raised {raised.partition('(')[0]}" in str(refused)
 
 
 def test_left_overs_of_an_installation_take_nothing_down(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
@@ -19,9 +20,9 @@ from assay.service.chunks import Entry, Member, TaskRef, Terms
 from assay.service.connection import translated
 from assay.service.draft import Draft, NewBatch
 from assay.service.fakes import EchoTask, fake_registry
-from assay.service.problems import of_error
+from assay.service.problems import of_error, of_unknown_path
 from assay.service.recording import judged, unjudged
-from assay.service.serve import check_exposure
+from assay.service.serve import check_exposure, serve
 from assay.service.telemetry import Gauges, Tally, render
 from assay.service.verdict_cache import VerdictCache
 from assay.settings import Settings
@@ -104,6 +105,31 @@ def test_no_service_beyond_loopback_without_keys(host: str) -> None:
 def test_loopback_needs_no_keys(host: str) -> None:
     """On loopback a service may run without keys."""
     check_exposure(Settings(host=host))
+
+
+@pytest.mark.parametrize("name", ["models", "databases"])
+def test_a_service_whose_files_are_missing_is_refused_before_it_starts(name: str, tmp_path: Path) -> None:
+    """By the setting; with no worker here, they are those of other machines."""
+    settings = Settings.model_validate({"data_dir": tmp_path / "data", name: tmp_path / "none", "workers": 1})
+
+    with pytest.raises(InvalidRequest, match="none") as caught:
+        serve(settings)
+
+    assert caught.value.path == name
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "fix"),
+    [("/v1/v1/batches", "without /v1"), ("/v1/batch", "/v1/batches"), ("/v1/scores/", "/v1/score"), ("/x", "docs/")],
+)
+def test_an_unknown_path_is_told_the_one_that_was_meant(path: str, fix: str) -> None:
+    """Also where a client's address ends in /v1."""
+    problem = of_unknown_path(path, ["/v1/batches", "/v1/score", "/healthz"])
+
+    assert (problem.status, problem.slug) == (404, "not-found")
+    assert path in problem.detail
+    assert fix in problem.fix
 
 
 def test_metrics_are_cumulative_histograms_and_counters() -> None:

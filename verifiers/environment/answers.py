@@ -3,6 +3,7 @@
 from typing import Any  # Any: an action may be any plain value
 
 from assay.verifiers.environment.values import NotPlain, plain_action
+from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.literal import read_literal
 
@@ -17,11 +18,13 @@ class NoActions(Exception):
 def read_actions(completion: str, tag: str | None) -> list[Any]:
     """Return the list in the last block of the tag, else in the last fenced block. Raises NoActions.
 
-    It is JSON or a Python literal of plain values. Without a tag the whole completion is the list.
+    It is JSON or a Python literal of plain values. Without a tag the whole completion is the list. What stands in
+    <think> or <thinking> is left out in any case, with all that follows where that is not closed.
     """
-    text = completion if tag is None else _marked(completion, tag)
+    said = without_reasoning(completion)
+    text = said if tag is None else _marked(said, tag)
     if text is None:
-        raise NoActions(f"no actions: neither a block <{tag}> nor a fenced one")
+        raise NoActions(f"no actions: neither a block <{tag}> nor a fenced one, outside of reasoning")
     try:
         found = read_literal(text.strip())
     except ValueError as error:

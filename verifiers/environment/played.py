@@ -81,6 +81,8 @@ def _told(record: Record) -> str:
     """Say what an episode came to, for one whose reward is less than all there is."""
     if record.is_lost:
         end = "ended by an illegal action"
+    elif record.is_cut:
+        end = "cut by max_steps"
     else:
         end = "terminated" if record.terminated else "truncated" if record.truncated else "left off"
     came_to = f"{end} after {counted(record.steps, 'step')} with the return {record.total:g}"

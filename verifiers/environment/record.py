@@ -47,6 +47,8 @@ class Record:
     """The sum of rewards."""
     terminated: bool = False
     truncated: bool = False
+    is_cut: bool = False
+    """`max_steps` ended it, before the environment did; `truncated` holds too."""
     is_lost: bool = False
     """An illegal action ended it."""
     surplus: int = 0
@@ -62,10 +64,11 @@ class Record:
 def was_spared(record: Record, illegal: IllegalRule) -> bool:
     """Whether rewards are missing from the return because the player did not play: `illegal` is the task's rule.
 
-    It left off, an illegal action ended the episode, or illegal ones were ignored. Where rewards are negative, nothing
-    beats doing nothing; so a return is then no achievement by what it was spared.
+    It left off, `max_steps` cut the episode before the environment ended it, an illegal action did, or illegal ones
+    were ignored. Where rewards are negative, nothing beats doing nothing; so a return is then no achievement by what it
+    was spared.
     """
-    is_ended = record.terminated or record.truncated
+    is_ended = (record.terminated or record.truncated) and not record.is_cut
     return record.is_lost or not is_ended or (illegal is IllegalRule.IGNORE and record.illegal > 0)
 
 

@@ -128,7 +128,8 @@ def play(stage: Stage, choose: Choose) -> Record:
         else:
             record.steps += 1
         _step(stage, record, action)
-    record.truncated |= record.steps >= script.max_steps and not record.terminated
+    record.is_cut = record.steps >= script.max_steps and not (record.terminated or record.truncated)
+    record.truncated |= record.is_cut
     return record
 
 

@@ -127,7 +127,8 @@ class EnvironmentTask(SourcedTask):
     """What texts stand for among the actions, such as `{"left": 0}`; each must stand for an action of the environment's
     space, or the task cannot be judged."""
     max_steps: int = Field(1000, ge=1, le=100_000)
-    """Steps after which the episode is cut, if the environment has not ended it before."""
+    """Steps after which the episode is cut, if the environment has not ended it by then. One that is cut counts as left
+    off: only a return above 0 is worth anything then, as a `success_return` or in the term `return`."""
     illegal: IllegalRule = IllegalRule.FAIL
     """What an action does that is not in the action space."""
     noop_action: Any = None

@@ -147,15 +147,9 @@ def trampoline(abi: Abi, name: str) -> str:
 
     `arguments` holds a buffer's address or the address of a scalar, in order: one shape of call for every kernel.
     """
-    passed = ", ".join(
-        f"*({param.dtype.c_name} *)arguments[{index}]"
-        if param.role is Role.SCALAR
-        else f"({_qualified(param, is_cuda=False)}*)arguments[{index}]"
-        for index, param in enumerate(abi.params)
-    )
     return (
-        f"#include <stdint.h>\nextern {prototype(abi)};\n"
-        f"void {name}(void **arguments);\nvoid {name}(void **arguments) {{ {abi.entry}({passed}); }}\n"
+        f"#include <stdint.h>\nextern {prototype(abi)};\nvoid {name}(void **arguments);\n"
+        f"void {name}(void **arguments) {{ {abi.entry}({_passed(abi, is_cuda=False)}); }}\n"
     )
 
 
@@ -165,16 +159,21 @@ def cuda_trampoline(abi: Abi, name: str) -> str:
     The entry takes the abi's parameters, buffers by their addresses on the device, and then the stream.
     """
     declared = ", ".join(_declared(param, is_cuda=True) for param in abi.params)
-    passed = ", ".join(
-        f"*({param.dtype.cuda_name} *)arguments[{index}]"
-        if param.role is Role.SCALAR
-        else f"({_qualified(param, is_cuda=True)}*)arguments[{index}]"
-        for index, param in enumerate(abi.params)
-    )
+    passed = _passed(abi, is_cuda=True)
     return (
         "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n#include <stdint.h>\n"
         f'extern "C" void {abi.entry}({declared}, cudaStream_t stream);\n'
         f'extern "C" void {name}(void **arguments, cudaStream_t stream) {{ {abi.entry}({passed}, stream); }}\n'
+    )
+
+
+def _passed(abi: Abi, *, is_cuda: bool) -> str:
+    """Return the arguments of a call of the entry, read from `arguments`."""
+    return ", ".join(
+        f"*({_type_name(param, is_cuda)} *)arguments[{index}]"
+        if param.role is Role.SCALAR
+        else f"({_qualified(param, is_cuda)}*)arguments[{index}]"
+        for index, param in enumerate(abi.params)
     )
 
 

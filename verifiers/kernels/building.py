@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
-from assay.details import Artifact as Record
+from assay.details import ArtifactRecord
 from assay.errors import InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Artifact, Form
@@ -17,7 +17,7 @@ from assay.verifiers.kernels.device_gate import DeviceRules, check_cubin
 from assay.verifiers.kernels.device_launches import fit, launch_of, read_program, triton_request
 from assay.verifiers.kernels.devices import device_arch
 from assay.verifiers.kernels.gate import GateRefused
-from assay.verifiers.kernels.mentions import mentions
+from assay.verifiers.kernels.mentions import find_mentions
 from assay.verifiers.kernels.modules import pack_module
 from assay.verifiers.kernels.native_gate import CUDA_LIBRARIES, NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
@@ -41,7 +41,7 @@ class Built:
     outcome: Outcome | None = None
     message: str = ""
     usage: Usage = field(default_factory=Usage)
-    artifact: Record | None = None
+    record: ArtifactRecord | None = None
     """What is known of the compiled kernel, for results."""
 
 
@@ -62,7 +62,7 @@ class Builder:
             kernel, facts = self._admit(task, offered, compiled.artifact.data, slot)
         except GateRefused as refused:
             return Built(None, refused.outcome, str(refused), compiled.usage)
-        return Built(kernel, usage=compiled.usage, artifact=_record(offered, kernel.artifact, facts))
+        return Built(kernel, usage=compiled.usage, record=_record(offered, kernel.artifact, facts))
 
     def reference(self, task: KernelTask, slot: Slot) -> Kernel:
         """Build the task's reference. Raises TaskFault if it cannot be."""
@@ -105,13 +105,9 @@ class Builder:
 
 def _native_rules(task: KernelTask, offered: Offered, toolchain: Toolchain) -> NativeRules:
     machine = toolchain.processor.partition("-")[0]
-    if _is_cuda(offered):
+    if offered.language is Language.CUDA:
         return NativeRules((task.abi.entry, ENTRY), machine, libraries=CUDA_LIBRARIES)
     return NativeRules((task.abi.entry, SERVE), machine)
-
-
-def _is_cuda(offered: Offered) -> bool:
-    return offered.language is Language.CUDA
 
 
 def _torch_version(task: KernelTask) -> str:
@@ -125,11 +121,11 @@ def _take_module(task: KernelTask, source: str) -> Built:
         told = f"the source has {size} bytes; at most {most} are taken" if size > most else "the source is no text"
         return Built(None, Outcome.COMPILE_ERROR, told)
     kernel = Kernel(Artifact(Form.MODULE, pack_module(task.abi, source)))
-    return Built(kernel, artifact=_record(Offered(source, Language.TORCH), kernel.artifact, None))
+    return Built(kernel, record=_record(Offered(source, Language.TORCH), kernel.artifact, None))
 
 
-def _record(offered: Offered, artifact: Artifact, facts: Facts) -> Record:
-    named = mentions(offered.source, is_python=offered.language.is_python)
+def _record(offered: Offered, artifact: Artifact, facts: Facts) -> ArtifactRecord:
+    named = find_mentions(offered.source, is_python=offered.language.is_python)
     return record_artifact(artifact.form, artifact.content, facts, named)
 
 
@@ -161,6 +157,7 @@ def job_of(task: KernelTask, offered: Offered) -> Job:
 def _glue(task: KernelTask, offered: Offered) -> str:
     """Return what of ours is compiled beside a source."""
     if offered.plan is None:
-        is_cuda = _is_cuda(offered)
-        return cuda_trampoline(task.abi, ENTRY) if is_cuda else trampoline(task.abi, ENTRY) + LOOP_SOURCE
+        if offered.language is Language.CUDA:
+            return cuda_trampoline(task.abi, ENTRY)
+        return trampoline(task.abi, ENTRY) + LOOP_SOURCE
     return triton_request(task.abi, offered.plan[0], _arch(task)) if offered.language is Language.TRITON else ""

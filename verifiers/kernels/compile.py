@@ -80,6 +80,11 @@ class Job:
     """What of ours lies beside it. For C, and for CUDA with host code: source that is compiled apart and linked to it,
     which makes every native kernel's call look the same. For Triton: what it is to become, as JSON."""
 
+    @property
+    def is_native(self) -> bool:
+        """Whether it becomes a shared object that our code calls."""
+        return bool(self.glue) and not self.language.is_python
+
 
 @dataclass
 class Compiler:
@@ -129,7 +134,7 @@ def job_key(job: Job, toolchain: Toolchain) -> str:
 
 
 def _plan(job: Job, toolchain: Toolchain) -> Commands:
-    return plan(job.language, job.arch, job.flags, toolchain, has_glue=bool(job.glue))
+    return plan(job.language, job.arch, job.flags, toolchain, is_native=job.is_native)
 
 
 def _refusal(job: Job) -> str | None:

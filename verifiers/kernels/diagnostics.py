@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from assay.verifiers.kernels.toolchain import SOURCE_STEM
+from assay.verifiers.kernels.toolchain import GLUE_NAMES, GLUE_UNIT, SOURCE_STEM
 
 _MOST_CHARACTERS = 4000
 _MOST_LINE = 300
@@ -68,7 +68,7 @@ def _may_be_shown(name: str, header_folders: Sequence[str]) -> bool:
 
 def _is_own(name: str) -> bool:
     sources = (f"{SOURCE_STEM}.{ending}" for ending in ("c", "cu", "s", "o", "ptx", "py"))
-    return name in ("glue.c", "glue.cu", "glue.o", *sources)
+    return name in (*GLUE_NAMES.values(), GLUE_UNIT, *sources)
 
 
 def _is_made_by_tools(name: str) -> bool:

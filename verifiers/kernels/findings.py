@@ -1,7 +1,7 @@
 """What a measurement can come to: times that stand, or the reason why there are none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from assay.outcomes import Outcome
@@ -26,9 +26,9 @@ class Reason(StrEnum):
     NONDETERMINISTIC = "nondeterministic"
     """The same inputs gave other bits, and the task forbids that."""
     LATE_WORK = "late_work"
-    """Processor time after answers: work that the clock did not see."""
+    """Processor time after answers, beyond doubt: work that the clock did not see."""
     TWO_CLOCKS = "two_clocks"
-    """More wall time beyond the score clock than the reference needs: work that this clock did not see."""
+    """More wall time beyond the score clock than the reference and its twin need, beyond doubt: hidden work."""
     IMPLAUSIBLE_TIMING = "implausible_timing"
     """A time of zero, or below what physics allows."""
     DIED = "died"
@@ -62,6 +62,19 @@ OUTCOMES: Mapping[Reason, Outcome] = {
 """The outcome of an attempt that was refused for each reason; its reward is the formula's minimum."""
 
 
+_OF_OUTPUT = frozenset(
+    {
+        Reason.UNWRITTEN,
+        Reason.NONFINITE,
+        Reason.WRONG,
+        Reason.NONDETERMINISTIC,
+        Reason.CANARY,
+        Reason.INPUT_MODIFIED,
+    }
+)
+"""Whose messages count elements and bytes and tell places."""
+
+
 class Phase(StrEnum):
     """Where in a session something happened."""
 
@@ -82,11 +95,19 @@ class Where:
     shape: Mapping[str, int]
     index: int
     """Of the case, warm-up or round within its phase and shape, from 0."""
+    size: str = ""
+    """What messages call the shape (`problems.size_name`)."""
+    is_hidden: bool = False
+    """Whether messages say nothing of the shape that its extents could be told from."""
 
     def __str__(self) -> str:
-        """Say it: `round 11 at m=64, n=64`; `start 0` where there is no shape."""
-        axes = ", ".join(f"{name}={extent}" for name, extent in self.shape.items())
-        return f"{self.phase} {self.index} at {axes}" if axes else f"{self.phase} {self.index}"
+        """Say it: `round 11 at m=64, n=64`, `round 11 at hidden 3`; `start 0` where there is no shape."""
+        return f"{self.phase} {self.index} at {self.size}" if self.size else f"{self.phase} {self.index}"
+
+    def tell(self, message: str, reason: Reason) -> str:
+        """Say what was found here, and where."""
+        is_told = reason not in _OF_OUTPUT or not self.is_hidden
+        return f"{message if is_told else 'no more is told of a hidden size'} ({self})"
 
 
 @dataclass(frozen=True)
@@ -99,7 +120,7 @@ class Refused:
 
     def __str__(self) -> str:
         """Say what and where."""
-        return f"{self.message} ({self.where})"
+        return self.where.tell(self.message, self.reason)
 
 
 @dataclass(frozen=True)
@@ -107,6 +128,8 @@ class ShapeTimes:
     """What the rounds at one shape came to."""
 
     shape: Mapping[str, int]
+    size: str = field(kw_only=True)
+    """What messages call the shape."""
     weight: float
     clock: Clock
     speed: Speed | None
@@ -117,6 +140,8 @@ class ShapeTimes:
     """Whether every time is above zero and the candidate's median not below the floor."""
     alone_s: float | None
     """What the reference takes without the candidate, where it took longer beside it: it wins nothing by that."""
+    unseen_s: float = field(default=0.0, kw_only=True)
+    """What the candidate's usual call is charged because the wall alone shows it; it is in all figures of `speed`."""
     mean_diff: float
     """Mean over rounds of the largest difference of an output from the oracle."""
     warm_up_s: float

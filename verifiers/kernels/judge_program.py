@@ -17,7 +17,7 @@ from typing import Any  # Any: msgpack values
 
 import msgpack
 
-from assay.details import Device as DeviceRecord
+from assay.details import DeviceRecord
 from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.levels import Level
 from assay.sandboxes.backends import open_pool

@@ -1,7 +1,8 @@
 """Is a task worth judging by? Faults that would let a kernel pass without computing, found without running one.
 
 The filters of robust-kbench (SakanaAI/robust-kbench@078f5ba: output range, deviation, deviation along axes, effect of
-inputs), a constant answer offered to the task's own tolerance, and the exactness of zero-one inputs.
+inputs), a constant answer offered to the task's own tolerance, the exactness of zero-one inputs, and what may be left
+out of long sums.
 """
 
 from collections.abc import Iterator
@@ -12,12 +13,17 @@ from assay.verifiers.kernels.dtypes import DType, Values, rounded
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.operation import Expected
 from assay.verifiers.kernels.oracles import expected_of
-from assay.verifiers.kernels.problems import Problem, make_problem
+from assay.verifiers.kernels.problems import Problem, make_problem, size_name
 from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.kernels.tolerance import Nonfinite, ToleranceMode, compare
 
 LEAST_ELEMENTS = 8
 """Of an output whose deviation says anything."""
+LONG_SUM = 65_536
+"""Terms from which the bound of a sum's rounding error, which grows as their power of 1.5, may exceed a part of it."""
+PART = 1 / 32
+"""Of an input, which must matter: leaving less out wins less than a device resolves."""
+_DRAWS = 3
 
 _SEED = b"lint draws no secrets"  # the same findings for the same task
 
@@ -31,23 +37,29 @@ def _of_shape(task: KernelTask, index: int) -> Iterator[str]:
     axes = task.shapes[index].axes
     for profile in dict.fromkeys((*task.checks, ValueProfile.TIMING)):
         problem = make_problem(task, _SEED, ("lint", index), axes, profile)
-        where = f"{dict(axes)} with {profile} values"
+        where = f"{size_name(task, index)} with {profile} values"
         yield from (f"{fault} ({where})" for fault in _of_values(problem))
         if profile is ValueProfile.TIMING:
-            yield from (f"{fault} ({where})" for fault in (*_of_answer(problem), *_of_inputs(problem)))
+            yield from (f"{fault} ({where})" for fault in _of_timed(problem))
         if profile is ValueProfile.EXACT01:
             yield from (f"{fault} ({where})" for fault in _of_sums(problem))
+
+
+def _of_timed(problem: Problem) -> Iterator[str]:
+    yield from _of_answer(problem)
+    yield from _of_inputs(problem)
+    yield from _of_parts(problem)
 
 
 def _of_values(problem: Problem) -> Iterator[str]:
     """The right output must have the output's shape, and be finite unless the task says what is not."""
     expected, placed = problem.expected, problem.output
     if expected.values.shape != placed.shape:
-        yield f"the oracle gives shape {expected.values.shape}, the output has {placed.shape}"
+        yield "the oracle's result has another shape than the output"
     elif problem.task.tolerance.nonfinite is Nonfinite.REJECT and placed.param.dtype.is_float:
         held = rounded(expected.values, placed.param.dtype)
         if not np.isfinite(held).all():
-            yield f"{int(np.count_nonzero(~np.isfinite(held)))} right values are not finite in {placed.param.dtype}"
+            yield f"some right values are not finite in {placed.param.dtype}"
 
 
 def _of_answer(problem: Problem) -> Iterator[str]:
@@ -79,6 +91,24 @@ def _of_inputs(problem: Problem) -> Iterator[str]:
         changed = expected_of(task.operation, {**problem.values, name: other.values[name]}).values
         if _passes(problem, rounded(changed, output.param.dtype)):
             yield f"the right output does not depend on {name!r}"
+
+
+def _of_parts(problem: Problem) -> Iterator[str]:
+    """Other values in a small part of an input of long sums must be noticed: else a kernel can leave that part out."""
+    task, expected = problem.task, problem.expected
+    if expected.magnitude is None or expected.terms < LONG_SUM or expected.values.shape != problem.output.shape:
+        return
+    rng = np.random.default_rng(0)
+    others = [make_problem(task, _SEED, ("lint", "part", at), problem.axes, problem.profile) for at in range(_DRAWS)]
+    for name in task.operation.inputs:
+        given = problem.values[name]
+        if given.size < LONG_SUM:
+            continue
+        partly = (np.where(rng.random(given.shape) < PART, other.values[name], given) for other in others)
+        changed = (expected_of(task.operation, {**problem.values, name: values}).values for values in partly)
+        if all(_passes(problem, rounded(values, problem.output.param.dtype)) for values in changed):
+            told = f"{PART:.0%} of {name!r} can be left out within the tolerance"
+            yield f"{told}: make sums shorter, or give the tolerance another `mode`"
 
 
 def _of_sums(problem: Problem) -> Iterator[str]:

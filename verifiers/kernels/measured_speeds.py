@@ -40,22 +40,22 @@ def flag(speedup: float) -> str:
     return f"measured_speedup={speedup:.4g}"
 
 
-def timed(result: Result) -> Timed | None:
+def read_result(result: Result) -> Timed | None:
     """Return what a result says of a right kernel's time; None if it is about something else."""
-    return timed_kernel(result.outcome, result.terms, result.flags) if result.verifier == "kernel" else None
+    return read_verdict(result.outcome, result.terms, result.flags) if result.verifier == "kernel" else None
 
 
-def timed_kernel(outcome: Outcome, terms: Mapping[str, float], flags: Sequence[str]) -> Timed | None:
+def read_verdict(outcome: Outcome, terms: Mapping[str, float], flags: Sequence[str]) -> Timed | None:
     """Return what a verdict on a kernel says of its time; None if it was wrong, or never got there."""
     if outcome is Outcome.INCONCLUSIVE:
         told = next(filter(None, map(_FLAG.fullmatch, flags)), None)
-        return Timed(UNMEASURED if told is None else bucket(float(told[1])), is_null=True)
+        return Timed(UNMEASURED if told is None else bucket_of(float(told[1])), is_null=True)
     if outcome in (Outcome.PASSED, Outcome.FAILED) and terms.get("correct") == 1.0:
-        return Timed(bucket(terms["speedup"]), is_null=False)
+        return Timed(bucket_of(terms["speedup"]), is_null=False)
     return None
 
 
-def bucket(speedup: float) -> str:
+def bucket_of(speedup: float) -> str:
     """Return the bucket of a measured speed-up."""
     return BUCKETS[bisect.bisect_right(BOUNDS, speedup)]
 

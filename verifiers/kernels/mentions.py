@@ -25,7 +25,7 @@ KINDS: Mapping[str, str] = {
 _LOOKED_FOR = re.compile("|".join(f"(?P<{kind}>(?<!\\w)(?:{names})(?!\\w))" for kind, names in KINDS.items()))
 
 
-def mentions(source: str, *, is_python: bool) -> tuple[str, ...]:
+def find_mentions(source: str, *, is_python: bool) -> tuple[str, ...]:
     """Return the kinds of what a source names, in the order of `KINDS`. Linear in the text."""
     found = {match.lastgroup for match in _LOOKED_FOR.finditer(normalised(source, is_python=is_python))}
     return tuple(kind for kind in KINDS if kind in found)

@@ -14,12 +14,17 @@ from assay.schema import Wire
 from assay.verifiers.kernels.dtypes import Floats, Values
 
 Inputs = Mapping[str, Values]
-"""Values of inputs and scalars by parameter; scalars are arrays of no dimension."""
+"""Values of inputs and scalars by parameter, in their shapes: float64 for float types, exact int64 for integers and
+booleans. Scalars are arrays of no dimension."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The right values of one output; `magnitude` sums the absolute values of the `terms` that make an element."""
+    """The right values of one output, in its shape: float64, or exact int64 where the output has integers.
+
+    `magnitude` has that shape too, and sums the absolute values of the `terms` (at least 1) that make an element; None
+    where nothing is summed.
+    """
 
     values: Values
     magnitude: Floats | None = None

@@ -103,13 +103,13 @@ class Party:
         self._runner.close()
 
 
-def start(device: Device, kernel: Kernel, task: KernelTask, ground: bytes) -> Party | Failure:
+def start(device: Device, kernel: Kernel, task: KernelTask, ground: bytes, *, is_ours: bool) -> Party | Failure:
     """Start a fresh runner with room for the task's largest shape. Raises InfraFault.
 
-    `ground` is the session's, FRAME_ALIGN bytes.
+    `ground` is the session's, FRAME_ALIGN bytes; `is_ours` says that it is no candidate's.
     """
     room = max(segment_bytes(place(task.abi, shape.axes)) for shape in task.shapes)
-    limits = RunnerLimits(memory_mb=task.limits.memory_mb)
+    limits = RunnerLimits(memory_mb=task.limits.memory_mb, is_ours=is_ours)
     runner = device.open(kernel.artifact, room, limits)
     return runner if isinstance(runner, Failure) else Party(runner, kernel.plan, ground)
 

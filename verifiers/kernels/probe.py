@@ -31,7 +31,7 @@ def probe(device: Device, kernel: Kernel, backend: Backend) -> str:
     task, secret = probe_task(backend), secrets.token_bytes(32)
     problem = make_problem(task, secret, ("probe",), _AXES, ValueProfile.TIMING)
     try:
-        party = start(device, kernel, task, secrets.token_bytes(FRAME_ALIGN))
+        party = start(device, kernel, task, secrets.token_bytes(FRAME_ALIGN), is_ours=True)
         if isinstance(party, Failure):
             return f"the probe could not be started: {say(party)}"
         try:

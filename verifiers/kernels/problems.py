@@ -41,6 +41,13 @@ class Problem:
         return next(one for one in self.placed if one.param.name == self.task.operation.output)
 
 
+def size_name(task: KernelTask, index: int) -> str:
+    """Return what messages call a size: `m=64, n=64`, or `hidden 3`, by the index that `details` has too."""
+    if index >= len(task.public_shapes):
+        return f"hidden {index}"
+    return ", ".join(f"{name}={extent}" for name, extent in task.shapes[index].axes.items())
+
+
 def make_problem(
     task: KernelTask, secret: bytes, labels: Sequence[str | int], axes: Mapping[str, int], profile: ValueProfile
 ) -> Problem:

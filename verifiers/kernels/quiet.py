@@ -5,7 +5,7 @@ power or worse, is no reason to have none: it bounds what the candidate can win 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,22 +48,21 @@ def pass_gate(session: Session, pair: tuple[Party, Party], index: int, shape: Sh
     Raises Inconclusive if none is, and TaskFault if the reference hardly takes longer than a call that does nothing.
     """
     facts, rng = session.device.facts, session.stream("gate", index)
+    at = session.where(Phase.GATE, index, index)
     replies: Replies = ([], [])
     found: dict[Clock, Gate] = {}
     for effort in GATE_EFFORTS:
-        _time_pairs(
-            session, pair, Where(Phase.GATE, shape.axes, index), replies, effort * session.task.timing.gate_pairs
-        )
+        _time_pairs(session, pair, at, replies, effort * session.task.timing.gate_pairs)
         for clock in (*facts.clocks, Clock.WALL):
             ours, theirs = (clocked(column, clock) for column in replies)
             found[clock] = gate(ours, theirs, rng)
-        _refuse_short(shape, replies[0] + replies[1], is_sure=found[Clock.WALL].is_within(facts.noise_limit))
+        _refuse_short(at, replies[0] + replies[1], is_sure=found[Clock.WALL].is_within(facts.noise_limit))
         for clock in facts.clocks:
             if found[clock].is_within(facts.noise_limit):
                 return _quiet(index, shape, clock, replies)
     steadiest = min(facts.clocks, key=lambda clock: found[clock].half_width)
     if not found[steadiest].is_within(COARSE):
-        raise Inconclusive(f"the device is not quiet at {shape.axes}: {found[steadiest]}, limit {COARSE:.0%}")
+        raise Inconclusive(f"the device is not quiet at {at.size}: {found[steadiest]}, limit {COARSE:.0%}")
     return _quiet(index, shape, steadiest, replies)
 
 
@@ -71,13 +70,13 @@ def _quiet(index: int, shape: Shape, clock: Clock, replies: Replies) -> Quiet:
     return Quiet(index, shape, clock, replies[0] + replies[1])
 
 
-def _refuse_short(shape: Shape, replies: Sequence[Reply], *, is_sure: bool) -> None:
+def _refuse_short(at: Where, replies: Sequence[Reply], *, is_sure: bool) -> None:
     """Raise TaskFault if the reference hardly takes longer than an empty call, by a steady clock; else Inconclusive."""
     empty_s = float(np.median([reply.empty_s or 0.0 for reply in replies]))
     usual_s = float(np.median([reply.wall_s for reply in replies]))
     if usual_s < LEAST_OVER_EMPTY * empty_s:
         told = (
-            f"too short to be timed at {shape.axes}: the reference takes {usual_s * 1e6:.0f} us, and a call that does "
+            f"too short to be timed at {at.size}: the reference takes {usual_s * 1e6:.0f} us, and a call that does "
             f"nothing {empty_s * 1e6:.0f} us"
         )
         if is_sure:
@@ -120,7 +119,7 @@ def _time_pairs(session: Session, pair: tuple[Party, Party], at: Where, replies:
     for number, is_swapped in zip(missing, swapped, strict=True):
         if not patience.wait(session):
             raise Inconclusive(f"the device stays slowed down for {PATIENCE_S:g} s in which nothing ran on it")
-        where = Where(at.phase, at.shape, number)
+        where = replace(at, index=number)
         problem = session.problem(where, at.index, ValueProfile.TIMING)
         for which in (1, 0) if is_swapped else (0, 1):
             replies[which].append(session.ask_reference(pair[which], problem, where, f"{at.phase} {which}").reply)
@@ -144,7 +143,7 @@ def time_alone(
     if not is_slowed and (tells_all or beside_s <= before_s * (1 + facts.drift_limit)):
         return None
     replies: Replies = ([], [])
-    where = Where(Phase.AFTERWARDS, quiet.shape.axes, quiet.index)
+    where = session.where(Phase.AFTERWARDS, quiet.index, quiet.index)
     with session.references() as pair:
         _time_pairs(session, pair, where, replies, session.task.timing.gate_pairs)
     alone_s = max(before_s, float(np.median(clocked(replies[0] + replies[1], clock))))

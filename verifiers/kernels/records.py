@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from assay.details import LONGEST_NAME, MOST_NAMES, Artifact, Compiled, Details, Device, TimedShape
+from assay.details import LONGEST_NAME, MOST_NAMES, ArtifactRecord, Details, DeviceRecord, FunctionRecord, TimedShape
 from assay.sandboxes.devices.interface import Form
 from assay.verifiers.kernels.device_gate import CubinFacts
 from assay.verifiers.kernels.findings import Finding, Measured, ShapeTimes
@@ -18,7 +18,7 @@ Facts = NativeFacts | CubinFacts | None
 """What a gate read; a module over torch passes none."""
 
 
-def record_session(task: KernelTask, finding: Finding, device: Device) -> Details:
+def record_session(task: KernelTask, finding: Finding, device: DeviceRecord) -> Details:
     """Return what a session came to; sizes that are hidden are told by their index alone."""
     if not isinstance(finding, Measured):
         return Details(reference=task.reference.name, device=device)
@@ -27,9 +27,11 @@ def record_session(task: KernelTask, finding: Finding, device: Device) -> Detail
     return Details(reference=task.reference.name, device=device, checked=finding.checked, shapes=shapes)
 
 
-def record_artifact(form: Form, content: bytes, facts: Facts, mentioned: tuple[str, ...]) -> Artifact:
+def record_artifact(form: Form, content: bytes, facts: Facts, mentioned: tuple[str, ...]) -> ArtifactRecord:
     """Return what is known of a compiled candidate."""
-    told = Artifact(form=form, sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content), mentions=mentioned)
+    told = ArtifactRecord(
+        form=form, sha256=hashlib.sha256(content).hexdigest(), size_bytes=len(content), mentions=mentioned
+    )
     match facts:
         case NativeFacts():
             return told.model_copy(
@@ -48,7 +50,7 @@ def record_artifact(form: Form, content: bytes, facts: Facts, mentioned: tuple[s
                     "global_bytes": facts.global_bytes,
                     "constant_bytes": facts.constant_bytes,
                     "kernels": tuple(
-                        Compiled(
+                        FunctionRecord(
                             name=one.name[:LONGEST_NAME],
                             registers=one.registers,
                             shared_bytes=one.shared_bytes,

@@ -93,12 +93,17 @@ def terms(rule: RewardRule) -> tuple[Term, ...]:
     )
 
 
+def lowest(rule: RewardRule) -> dict[str, float]:
+    """Return the terms of a candidate that earns the minimum; those of what was not measured are at their low ends."""
+    return {term.name: term.low for term in terms(rule)}
+
+
 def pay(rule: RewardRule, finding: Finding, length: int) -> Paid:
     """Return what a finding earns; `length` is that of the normalised source."""
     match finding:
         case Refused():
             told = f"{finding.reason}: {finding}"
-            return Paid(Scored({"speed": rule.minimum, "correct": 0.0}, message=told), OUTCOMES[finding.reason])
+            return Paid(Scored(lowest(rule), message=told), OUTCOMES[finding.reason])
         case Measured():
             return _pay_measured(rule, finding, length)
         case _:
@@ -114,12 +119,12 @@ def _pay_measured(rule: RewardRule, finding: Measured, length: int) -> Paid:
         "speedup_low": geometric([(bounded(rule, times, _low(times)), times.weight) for times in finding.shapes]),
         "cuda_l2_eq2": _mean(finding, rule, lambda speed: speed.cuda_l2_eq2) - 1.0,
         "cuda_l2_code": _mean(finding, rule, lambda speed: speed.cuda_l2_code) - 1.0,
-        "max_abs_diff": finding.max_abs_diff,
+        "max_abs_diff": min(finding.max_abs_diff, MOST_FACTOR),
         "length": float(length),
     }
     if implausible:
-        reason, shape = Reason.IMPLAUSIBLE_TIMING, dict(implausible[0].shape)
-        told = f"{reason} at {shape}: a time of zero, or below what physics allows"
+        reason = Reason.IMPLAUSIBLE_TIMING
+        told = f"{reason} at {implausible[0].size}: a time of zero, or below what physics allows"
         scored = Scored({"speed": rule.minimum, **figures}, message=told, flags=finding.flags)
         return Paid(scored, OUTCOMES[reason])
     value = max(rule.minimum, _value(rule, finding, length))
@@ -236,11 +241,11 @@ def _told(finding: Measured) -> str:
     """Say what was found, shape by shape."""
     lines = []
     for times in finding.shapes:
-        axes = ", ".join(f"{name}={extent}" for name, extent in times.shape.items())
         speed = times.speed
         assert speed is not None  # a plausible shape has ratios
         told = "significant" if speed.is_significant else "no significant difference"
-        lines.append(f"{axes}: {speed.speedup:.3f} [{speed.low:.3f}, {speed.high:.3f}], {told}{_bound(times)}")
+        figures = f"{times.size}: {speed.speedup:.3f} [{speed.low:.3f}, {speed.high:.3f}]"
+        lines.append(f"{figures}, {told}{_bound(times)}{_charged(times)}")
     return "; ".join(lines)
 
 
@@ -248,3 +253,9 @@ def _bound(times: ShapeTimes) -> str:
     if times.speed is None or times.alone_s is None:
         return ""
     return f", contention: no more than {times.alone_s / times.speed.candidate_s:.3f} against the reference alone"
+
+
+def _charged(times: ShapeTimes) -> str:
+    if not times.unseen_s:
+        return ""
+    return f", two clocks: charged {times.unseen_s * 1e3:.3f} ms a call that the {times.clock} clock did not see"

@@ -1,4 +1,4 @@
-"""The replies of a shape's rounds, and what they say of work that a clock did not see."""
+"""The replies of a shape's rounds, and what they took by each clock."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,17 +10,6 @@ from assay.sandboxes.devices.interface import Clock, Reply
 from assay.verifiers.kernels.dtypes import Floats
 from assay.verifiers.kernels.schedule import Order, Slot
 from assay.verifiers.kernels.speed import Times, log_ratios
-
-LATE_SHARE = 0.02
-"""Work after answers may be this share of the work before them, beyond the margin of each call."""
-LATE_CALLS = 3
-"""So many calls at least must show work after their answers: one burst is the machine's."""
-LATE_PART = 0.1
-"""They must be this part of all calls, too."""
-WAITING = 0.25
-"""So large a part of the calls, at either end, may or may not have waited for a processor."""
-SPREADS = 4.0
-"""A margin is widened to this many spreads of what the reference itself shows."""
 
 
 @dataclass
@@ -91,50 +80,3 @@ def _seconds(reply: Reply, clock: Clock) -> float:
 def late_s(reply: Reply) -> float:
     """Return the processor time that a runner used outside its calls, around this one."""
     return (reply.after_cpu_s or 0.0) + (reply.idle_cpu_s or 0.0)
-
-
-def late_margin_s(honest: Sequence[Reply], least_s: float) -> float:
-    """Return what may be used after an answer: the device's margin, or several times what the reference does."""
-    late = [late_s(reply) for reply in honest]
-    return max(least_s, SPREADS * float(np.quantile(late, 0.9)) if late else 0.0)
-
-
-def late_work(replies: Sequence[Reply], margin_s: float) -> str:
-    """Say what was computed after answers; empty if nothing to speak of.
-
-    A burst in a few calls refuses nobody: a busy machine shows such bursts too. It buys nothing either. What a call
-    leaves undone must be in its frame when the runner is frozen, no later call has the same inputs, and processor time
-    after an answer is charged to its call on the host's clocks (`clocked`).
-    """
-    late = np.array([late_s(reply) for reply in replies])
-    bursts = int(np.count_nonzero(late > margin_s))
-    if bursts < max(LATE_CALLS, LATE_PART * late.size):
-        return ""
-    usual, beyond = float(np.median(late)), float(np.maximum(late - margin_s, 0.0).sum())
-    whole = sum(reply.wall_s for reply in replies)
-    if usual <= margin_s and beyond <= LATE_SHARE * whole:
-        return ""
-    told = f"{beyond * 1e3:.3f} ms beyond the margin in {bursts} of {late.size} calls of {whole * 1e3:.3f} ms"
-    return f"post-reply CPU: {told}"
-
-
-def two_clock_excess(candidate: Sequence[Reply], reference: Sequence[Reply], clock: Clock, margin_s: float) -> str:
-    """Say how much more wall time beyond the score clock the candidate needs than the reference; empty if none.
-
-    What a clock of the device does not see (other streams, the host) shows on the wall, in every call. Waiting for a
-    busy core is in some calls only, and grows with their length, and faster than that: short calls end before their
-    turn does. So on a processor it is a candidate's quicker calls that are compared with the reference's slower ones.
-    """
-    if clock is Clock.WALL or not candidate:
-        return ""
-    mine, theirs = clocked(candidate, clock), clocked(reference, clock)
-    beyond = clocked(reference, Clock.WALL) - theirs
-    usual = float(np.median(beyond))
-    longer = max(1.0, float(np.median(mine)) / max(float(np.median(theirs)), 1e-12))
-    margin = max(margin_s, SPREADS * float(np.median(np.abs(beyond - usual))))
-    quick, slow = (0.5, 0.5) if clock is Clock.DEVICE else (WAITING, 1 - WAITING)
-    excess = float(np.quantile(clocked(candidate, Clock.WALL) - mine, quick))
-    excess -= max(0.0, float(np.quantile(beyond, slow))) * longer
-    if excess <= margin:
-        return ""
-    return f"two clocks: {excess * 1e3:.3f} ms of a call are on the wall clock and not on the {clock} clock"

@@ -13,7 +13,7 @@ from assay.verifiers.kernels.findings import Phase, Reason, Refused, Where
 from assay.verifiers.kernels.generators import ValueProfile, random_stream
 from assay.verifiers.kernels.inspection import Inspected, inspect, may_be_spot_checked, spot_check
 from assay.verifiers.kernels.parties import REASONS, Answered, Kernel, Party, say, start
-from assay.verifiers.kernels.problems import Problem, make_problem
+from assay.verifiers.kernels.problems import Problem, make_problem, size_name
 from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.kernels.time_shares import START, Part, TimeShares
 
@@ -84,10 +84,16 @@ class Session:
         labels = (self.trial.name, where.phase, index, where.index, *more)
         return make_problem(self.task, self.trial.secret, labels, where.shape, profile)
 
+    def where(self, phase: Phase, index: int, number: int) -> Where:
+        """Return a place of the session; `index` is the shape's, and `number` counts within the phase."""
+        is_hidden = index >= len(self.task.public_shapes)
+        return Where(phase, self.task.shapes[index].axes, number, size_name(self.task, index), is_hidden)
+
     def open(self, kernel: Kernel, *, is_candidate: bool) -> Party:
         """Start a runner, which ends with the session at the latest. A reference that does not start is a fault."""
         began_s = self.device.now_s()
-        party = start(self.device, kernel, self.task, self.stream("ground").bytes(FRAME_ALIGN))
+        ground = self.stream("ground").bytes(FRAME_ALIGN)
+        party = start(self.device, kernel, self.task, ground, is_ours=not is_candidate)
         took_s = self.device.now_s() - began_s
         if is_candidate:
             self.shares.charge_candidate(START, took_s)
@@ -207,7 +213,7 @@ class Session:
         party = self.open(self.trial.reference, is_candidate=False)
         for index in unknown:
             if index != START:
-                where = Where(Phase.CORRECTNESS, self.task.shapes[index].axes, index)
+                where = self.where(Phase.CORRECTNESS, index, index)
                 problem = self.problem(where, index, ValueProfile.TIMING, "alone")
                 self.ask_reference(party, problem, where, "alone")
         party.close()

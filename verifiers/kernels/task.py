@@ -13,6 +13,7 @@ from assay.verifiers.kernels.modules import check_abi
 from assay.verifiers.kernels.oracles import Operation
 from assay.verifiers.kernels.plans import MOST_STEPS, check_plan, derive_plan
 from assay.verifiers.kernels.ready import ready
+from assay.verifiers.kernels.ready_prototypes import show_ready
 from assay.verifiers.kernels.rewards import PROFILES, Formula, RewardRule
 from assay.verifiers.kernels.source_length import LengthUnit
 from assay.verifiers.kernels.task_parts import Backend as Backend  # other modules name these types from here
@@ -71,7 +72,7 @@ class KernelTask(RuleTask):
     PROFILES: ClassVar = PROFILES
 
     verifier: Literal["kernel"] = "kernel"
-    kernel: str | None = None
+    kernel: str | None = Field(None, json_schema_extra=show_ready)
     """A ready task, by operation and type (`gemm/float32`); fields that the task gives itself go before its."""
     limits: Limits = Limits(attempt_wall_s=180.0)
     """What an attempt may use: `attempt_wall_s` in all (180, as a busy machine needs more than twice the time), and

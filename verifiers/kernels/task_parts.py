@@ -68,6 +68,10 @@ RUNS: Mapping[tuple[Backend, Tier], tuple[Language, ...]] = {
 def check_languages(where: tuple[Backend, Tier], language: Language, reference: Language) -> None:
     """Raise ValidationError unless both a kernel and its reference can be run on that backend, in that tier."""
     (backend, tier), runs = where, RUNS[where]
+    native = RUNS[backend, Tier.NATIVE]
+    if not runs and language not in native:
+        told = f"{backend} runs no kernels in {language}: it runs {', '.join(native)}"
+        raise misplaced(("language",), told, "say another, or another `backend`")
     if not runs:
         raise misplaced(("tier",), f"{backend} runs no {tier} kernels", "use native")
     told = f"{backend} runs {tier} kernels in {', '.join(runs)}"

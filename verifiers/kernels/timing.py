@@ -6,7 +6,7 @@ reference is slower wins nothing by that.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from assay.verifiers.kernels.findings import Phase, Reason, Refused, ShapeTimes,
 from assay.verifiers.kernels.generators import ValueProfile
 from assay.verifiers.kernels.measured_speeds import flag
 from assay.verifiers.kernels.parties import Party
-from assay.verifiers.kernels.problems import least_s
+from assay.verifiers.kernels.problems import least_s, size_name
 from assay.verifiers.kernels.quiet import Patience, Quiet, pass_gate, time_alone
-from assay.verifiers.kernels.rounds import RoundLog, late_margin_s, late_work, two_clock_excess
+from assay.verifiers.kernels.rounds import RoundLog
 from assay.verifiers.kernels.schedule import (
     BLOCK,
     Order,
@@ -32,6 +32,7 @@ from assay.verifiers.kernels.schedule import (
 )
 from assay.verifiers.kernels.session import Refusal, Session
 from assay.verifiers.kernels.speed import Speed, log_ratios, noise_floor, summarise
+from assay.verifiers.kernels.unseen import charges, late_work, two_clock_excess
 
 FULL_EVERY = 8
 """One round in so many, chosen in secret, is checked in full where others are spot-checked."""
@@ -55,6 +56,8 @@ class _Look:
     number: int
     clock: Clock
     speed: Speed | None
+    unseen_s: float = 0.0
+    """What the candidate's usual call is charged for what this clock did not see (`unseen.charges`)."""
 
 
 class _ShapeTimer:
@@ -201,7 +204,10 @@ class _ShapeTimer:
             return _Look(self._looks, clock, None)
         rng = self._session.stream("bootstrap", self._quiet.index, self._looks)
         least = self._session.device.facts.noise_limit
-        return _Look(self._looks, clock, summarise(times, rng, alpha=spent(self._looks), least=least))
+        unseen = charges(self._log, clock, least)
+        times = replace(times, candidate=times.candidate + unseen)
+        speed = summarise(times, rng, alpha=spent(self._looks), least=least)
+        return _Look(self._looks, clock, speed, float(np.median(unseen)))
 
     def _steadiest(self, look: int) -> Clock:
         """Return the first clock by which the reference agrees with itself, or the one by which it does best."""
@@ -251,15 +257,15 @@ class _ShapeTimer:
         beside = self._log.replies[Slot.REFERENCE]
         alone_s = time_alone(session, self._quiet, beside, told.clock, is_slowed=self._throttled > 0)
         session.flags += ["contention"] * (alone_s is not None) + ["throttled"] * (self._throttled > 0)
+        session.flags += ["two_clocks"] * (told.unseen_s > 0)
         return self._found(told, alone_s)
 
     def _check_conduct(self, clock: Clock) -> None:
-        facts, quiet, replies = self._session.device.facts, self._quiet, self._log.replies
-        mine, honest = replies[Slot.CANDIDATE], replies[Slot.REFERENCE]
-        told = late_work(mine, late_margin_s(quiet.replies, facts.margin_s))
+        margin_s = self._session.device.facts.margin_s
+        told = late_work(self._log, margin_s)
         if told:
             self._refuse(Reason.LATE_WORK, told)
-        told = two_clock_excess(mine, honest, clock, facts.margin_s)
+        told = two_clock_excess(self._log, clock, margin_s)
         if told:
             self._refuse(Reason.TWO_CLOCKS, told)
 
@@ -271,12 +277,14 @@ class _ShapeTimer:
         floor_s = least_s(self._session.task, quiet.shape.axes, self._session.device.facts)
         return ShapeTimes(
             shape=quiet.shape.axes,
+            size=size_name(self._session.task, quiet.index),
             weight=quiet.shape.weight,
             clock=look.clock,
             speed=speed,
             floor_s=floor_s,
             is_plausible=speed is not None and speed.candidate_s >= floor_s,
             alone_s=alone_s,
+            unseen_s=look.unseen_s,
             mean_diff=float(np.mean(self._log.diffs)),
             warm_up_s=self._warm_up_s,
             timed_s=self._log.timed_s,
@@ -286,4 +294,4 @@ class _ShapeTimer:
         )
 
     def _where(self, phase: Phase, number: int) -> Where:
-        return Where(phase, self._quiet.shape.axes, number)
+        return self._session.where(phase, self._quiet.index, number)

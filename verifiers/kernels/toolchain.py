@@ -15,8 +15,14 @@ from assay.verifiers.kernels.task_parts import Language as Language  # callers n
 SOURCE_STEM = "kernel"
 """Name of the submitted file, without its ending: all that `__FILE__` and diagnostics tell of where it lay."""
 
-GLUE_NAMES = {"c": "glue.c", "cuda_cpp": "glue.cu", "triton": "request.json"}
+GLUE_NAMES: Mapping[Language, str] = {
+    Language.C: "glue.c",
+    Language.CUDA: "glue.cu",
+    Language.TRITON: "request.json",
+}
 """What of ours lies beside a submission, by language: C or CUDA C++ that is linked to it, or what Triton is to make."""
+GLUE_UNIT = "glue.o"
+"""The former, compiled."""
 
 NATIVE = "native"
 """The architecture that means: this machine's own."""
@@ -126,18 +132,18 @@ def check_arch(language: Language, arch: str) -> str:
 
 
 def plan(
-    language: Language, arch: str, flags: Iterable[str], toolchain: Toolchain, *, has_glue: bool = False
+    language: Language, arch: str, flags: Iterable[str], toolchain: Toolchain, *, is_native: bool = False
 ) -> Commands:
     """Return the commands for a source in that language; arch and flags have been checked.
 
-    `has_glue` says that source of ours is linked to it (`GLUE_NAMES`); with that, CUDA C++ becomes a shared object with
-    its host code, and without a cubin.
+    `is_native` asks for a shared object of C or CUDA C++ with host code, which source of ours beside it (`GLUE_NAMES`)
+    calls. Without, C is linked alone, and CUDA C++ becomes a cubin.
     """
     match language:
         case Language.C:
-            return _plan_c(arch, tuple(flags), has_glue=has_glue)
+            return _plan_c(arch, tuple(flags), is_native=is_native)
         case Language.CUDA:
-            make = _plan_cuda_native if has_glue else _plan_cuda
+            make = _plan_cuda_native if is_native else _plan_cuda
             return make(arch, tuple(flags), toolchain)
         case Language.PTX:
             return _plan_ptx(arch, tuple(flags), toolchain)
@@ -171,7 +177,7 @@ _ENVIRONMENT = {
 }
 
 
-def _plan_c(arch: str, flags: tuple[str, ...], *, has_glue: bool) -> Commands:
+def _plan_c(arch: str, flags: tuple[str, ...], *, is_native: bool) -> Commands:
     source, assembly, unit, artifact = (f"{SOURCE_STEM}.{ending}" for ending in ("c", "s", "o", "so"))
     compile_line = (
         "gcc", "-x", "c", "-std=gnu17", "-O3", *flags, f"-march={arch}", "-fPIC", "-fno-lto", "-fno-ident",
@@ -179,14 +185,14 @@ def _plan_c(arch: str, flags: tuple[str, ...], *, has_glue: bool) -> Commands:
         "-ftrack-macro-expansion=0", "-MD", "-MF", "headers.d", "-S", source, "-o", assembly,
     )  # fmt: skip
     assemble_line = ("gcc", "-Wa,--MD,assembled.d", "-c", assembly, "-o", unit)
-    units = (unit, "glue.o") if has_glue else (unit,)
-    glue_line = ("gcc", "-std=gnu17", "-O2", "-fPIC", "-fno-ident", "-c", GLUE_NAMES["c"], "-o", "glue.o")
+    units = (unit, GLUE_UNIT) if is_native else (unit,)
+    glue_line = ("gcc", "-std=gnu17", "-O2", "-fPIC", "-fno-ident", "-c", GLUE_NAMES[Language.C], "-o", GLUE_UNIT)
     link_line = (
         "gcc", "-shared", "-nostartfiles", "-fno-lto", "-Wl,--build-id=none", "-Wl,--no-undefined", "-Wl,-z,now",
         "-Wl,-z,relro", "-Wl,-z,noexecstack", "-Wl,-z,text", "-Wl,--hash-style=sysv", "-Wl,--as-needed", *units,
         "-lm", "-o", artifact,
     )  # fmt: skip
-    lines = (compile_line, assemble_line, *(glue_line,) * has_glue, link_line)
+    lines = (compile_line, assemble_line, *(glue_line,) * is_native, link_line)
     return Commands(source, artifact, lines, ("headers.d", "assembled.d"), _ENVIRONMENT)
 
 
@@ -208,13 +214,13 @@ def _plan_cuda_native(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -
         *compiler, "-O3", *flags, "-rdc=false", *host, "-Xcompiler", "-Wa\\,--MD\\,assembled.d",
         "-MD", "-MF", "headers.d", "-c", source, "-o", unit,
     )  # fmt: skip
-    glue_line = (*compiler, "-O2", "-rdc=false", *host, "-c", GLUE_NAMES["cuda_cpp"], "-o", "glue.o")
+    glue_line = (*compiler, "-O2", "-rdc=false", *host, "-c", GLUE_NAMES[Language.CUDA], "-o", GLUE_UNIT)
     linker = (
         "--build-id=none", "--no-undefined", "-z,now", "-z,relro", "-z,noexecstack", "-z,text", "--hash-style=sysv",
         "--as-needed", "--exclude-libs=ALL",
     )  # fmt: skip
     link_line = (
-        *compiler, "-shared", "-cudart", "static", "-Xlinker", ",".join(linker), unit, "glue.o", "-o", artifact,
+        *compiler, "-shared", "-cudart", "static", "-Xlinker", ",".join(linker), unit, GLUE_UNIT, "-o", artifact,
     )  # fmt: skip
     lines = (compile_line, glue_line, link_line)
     return Commands(source, artifact, lines, ("headers.d", "assembled.d"), _cuda_environment(toolchain))
@@ -233,6 +239,6 @@ def _plan_ptx(arch: str, flags: tuple[str, ...], toolchain: Toolchain) -> Comman
 def _plan_triton(toolchain: Toolchain) -> Commands:
     """Return what has Triton compile a source by the request beside it; the artifact says more than the cubin."""
     source, artifact = f"{SOURCE_STEM}.py", f"{SOURCE_STEM}.triton"
-    line = (toolchain.python, "-P", "-m", triton_program.__name__, source, GLUE_NAMES["triton"], artifact)
+    line = (toolchain.python, "-P", "-m", triton_program.__name__, source, GLUE_NAMES[Language.TRITON], artifact)
     environment = {**_ENVIRONMENT, "TRITON_CACHE_DIR": "/tmp/triton", "PYTHONDONTWRITEBYTECODE": "1"}
     return Commands(source, artifact, (line,), (), environment)

@@ -4,7 +4,8 @@ It runs the source, as every use of Triton does, so it is as hostile as the sour
 source, in a jail without network, and what it writes is taken for what it is. No device is needed or asked for.
 
 A source could have its errors say what other files hold. Where the kernel has Landlock (Linux 5.13), the process reads
-nothing but libraries, the source and what it makes itself; where there is none, what all jails may read. What is told
+nothing but programs and libraries, the jail's `/proc`, `/sys` and `/dev`, the source and what it makes itself; where
+there is none, what all jails may read. What is told
 of an error is one line of a few hundred characters either way.
 """
 
@@ -31,7 +32,8 @@ _MODULE = "kernel"
 _ABSENT = ("torch", "torch.nn", "torch.nn.functional")
 """What sources import for their host code, which is not run here."""
 _MOST_TOLD = 300
-_LIBRARIES = ("/usr", "/lib", "/lib64", "/opt", "/proc", "/sys", "/dev")
+_READABLE = ("/usr", "/lib", "/lib64", "/opt", "/proc", "/sys", "/dev")
+"""Folders of programs and libraries, and what Triton and its compilers ask of the machine."""
 _WARPS, _STAGES = 4, 3
 
 
@@ -57,15 +59,15 @@ def main(arguments: list[str]) -> int:
 
 
 def _give_up_files() -> None:
-    """From here on only libraries can be read and run, and only this folder and the temporary one be written."""
+    """From here on only `_READABLE` and Python's own folders can be read, and this and the temporary one written."""
     version = syscalls.landlock_version()
     if not version:
         return
     run = landlock.Right.READ_FILE | landlock.Right.READ_DIR | landlock.Right.EXECUTE
     own = {os.getcwd(), tempfile.gettempdir()}
-    libraries = {*_LIBRARIES, sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)}
+    readable = {*_READABLE, sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)}
     everything = landlock.governed_by(version).files
-    rules = [landlock.Rule(path, run) for path in sorted(libraries)]
+    rules = [landlock.Rule(path, run) for path in sorted(readable)]
     landlock.confine(version, [*rules, *(landlock.Rule(path, everything) for path in sorted(own))])
 
 

@@ -11,7 +11,7 @@ from assay.schema import Usage, Verdict
 from assay.verifiers.kernels.answers import CLASS, PlanRefused, read_offer
 from assay.verifiers.kernels.building import Builder
 from assay.verifiers.kernels.judging import Known, Measurer, Pair, ProcessMeasurer
-from assay.verifiers.kernels.rewards import FASTER, Paid, terms
+from assay.verifiers.kernels.rewards import FASTER, Paid, lowest, terms
 from assay.verifiers.kernels.source_length import length_of
 from assay.verifiers.kernels.task import KernelTask, Language
 from assay.verifiers.rules.rule import Scored, Term, conclude
@@ -58,7 +58,7 @@ class KernelVerifier:
             update={
                 "usage": built.usage,
                 "versions": self._builder.versions(task, slot),
-                "details": (trialled.details or Details()).model_copy(update={"artifact": built.artifact}),
+                "details": (trialled.details or Details()).model_copy(update={"artifact": built.record}),
             }
         )
 
@@ -79,7 +79,7 @@ class KernelVerifier:
 
 def _refuse(task: KernelTask, outcome: Outcome, message: str, usage: Usage | None = None) -> Verdict:
     """Return the verdict on what was never run."""
-    scored = Scored({"speed": task.minimum, "correct": 0.0}, message=message)
+    scored = Scored(lowest(task.reward_rule), message=message)
     verdict = _conclude(task, Paid(scored, outcome))
     return verdict.model_copy(update={"usage": usage or Usage()})
 

@@ -75,6 +75,10 @@ class ExecuteTask(TaskBase):
         """It is one test."""
         return False
 
+    def kept_output_bytes(self) -> int:
+        """As much as the task says."""
+        return self.kept_bytes
+
     def is_timed(self) -> bool:
         """Results tell measured times."""
         return True

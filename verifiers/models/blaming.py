@@ -7,14 +7,14 @@ well: then the text is why.
 
 from enum import StrEnum
 
-from assay.verifiers.models.interface import Late, Line, Reply, Request, TextRefused, Unanswered
+from assay.verifiers.models.interface import Busy, Late, Line, Reply, Request, TextRefused, Unanswered
 
 REFUSED = "refused"
 """The flag of an attempt whose text an endpoint refuses that answers others."""
 UNANSWERED = "unanswered"
 """The flag of an attempt at whose text an endpoint fails that answers others."""
 
-_ROUNDS = {TextRefused: 2, Late: 2, Unanswered: 3}
+_ROUNDS = {TextRefused: 2, Late: 2, Busy: 3, Unanswered: 3}
 """How often an endpoint must have no reply to a question, and each time one to another, by what the last fault is."""
 
 
@@ -40,7 +40,8 @@ def ask(line: Line, name: str, request: Request, control: Request, *, failed: bo
 
     That is: again and again there is none to `request`, and one to `control` each time thereafter; twice where it is
     refused, or comes too late, since that takes long, and three times otherwise. `failed` and `late` say whether the
-    text pays where the endpoint fails at it, and where it does not answer in time. Raises EndpointFault otherwise.
+    text pays where the endpoint fails at it, and where it does not answer in time or says that it is busy, as it may
+    to any text. Raises EndpointFault otherwise.
     """
     try:
         return line.ask(name, request)
@@ -63,4 +64,4 @@ def ask(line: Line, name: str, request: Request, control: Request, *, failed: bo
 def _may_pay(fault: Unanswered, *, failed: bool, late: bool) -> bool:
     if isinstance(fault, TextRefused):
         return True
-    return late if isinstance(fault, Late) else failed
+    return late if isinstance(fault, Late | Busy) else failed

@@ -11,6 +11,7 @@ from assay.schema import TaskBase
 from assay.verifiers.interface import Verifier
 from assay.verifiers.models.blaming import OnUnreadable
 from assay.verifiers.models.interface import EndpointName
+from assay.verifiers.models.judge import JudgeTask
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.plan import PlanFields
@@ -65,7 +66,8 @@ class ChainTask(PlanFields):
     answer: dict[str, Any]
     """The task that the final output is judged by, without `id`: `{"verifier": "math", "answer": "42"}`; not `chain`
     or `composite`. It counts as right if its outcome is `passed`. A `gold` of the chain, which is a plan, also shows
-    that the source of an answer's own verifier works: see its `on_error`. A `judge` needs an `on_unreadable` here."""
+    that the source of an answer's own verifier works: see its `on_error`. A `judge` must have its `on_unreadable` here:
+    it has no gold by which to tell."""
     show_question: bool = True
     """Whether each worker is told the question, or its subtask alone."""
     max_steps: int = Field(16, ge=1, le=64)
@@ -76,8 +78,9 @@ class ChainTask(PlanFields):
 
     on_unreadable: OnUnreadable | None = None
     """What a plan is worth with a step to which no reply comes while its endpoint answers "Answer briefly.". Default:
-    as one that cannot be run, but null where replies come too late, since those of a busy endpoint do too. `lowest`:
-    as one that cannot be run, also where it does not fit into `limits.attempt_wall_s`. `infra_error`: null."""
+    as one that cannot be run, but null where replies come too late, or the endpoint says that it is busy (429, 503):
+    it may be so to any. `lowest`: as one that cannot be run, also then, and where the plan does not fit into
+    `limits.attempt_wall_s`. `infra_error`: null, but for a step that is refused."""
 
     _answer: TaskBase = PrivateAttr()
     _answer_verifier: Verifier = PrivateAttr()
@@ -155,5 +158,11 @@ def _typed(task: ChainTask, registry: Registry) -> TaskBase:
     if missing := sorted(set(typed.requires) - set(task.requires)):
         raise InvalidRequest(
             f"the answer requires {', '.join(missing)}", path="requires", fix="name it here: it decides who judges"
+        )
+    if isinstance(typed, JudgeTask) and typed.on_unreadable is None:
+        raise InvalidRequest(
+            "nothing says what an answer is worth that upsets the judge: there is no gold to tell by",
+            path="answer.on_unreadable",
+            fix="say `lowest`, or `infra_error` for a null reward, which plans can then bring about",
         )
     return typed

@@ -18,7 +18,7 @@ from assay.errors import EndpointFault
 from assay.verifiers.models import exchange
 from assay.verifiers.models.endpoints import Access
 from assay.verifiers.models.exchange import Cause, Refusal
-from assay.verifiers.models.interface import Late, Line, Reply, Request, TextRefused, Unanswered, unknown
+from assay.verifiers.models.interface import Busy, Late, Line, Reply, Request, TextRefused, Unanswered, unknown
 from assay.verifiers.models.looking_up import LookingUp
 
 log = logging.getLogger(__name__)
@@ -238,6 +238,8 @@ def _kind(causes: Set[Cause]) -> type[EndpointFault]:
     """Return the fault that tries without a reply come to: only what all of them allow may be the text's doing."""
     if Cause.ENDPOINT in causes:
         return EndpointFault
+    if Cause.BUSY in causes:
+        return Busy
     if Cause.LATE in causes:
         return Late
     return TextRefused if Cause.REFUSED in causes else Unanswered

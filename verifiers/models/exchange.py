@@ -32,7 +32,9 @@ class Cause(Enum):
     """What may be why an endpoint gave no reply."""
 
     ENDPOINT = auto()
-    """The endpoint alone: it is not there, is busy, or is not what it should be, whatever it is told."""
+    """The endpoint alone: it is not there, whatever it is told."""
+    BUSY = auto()
+    """It is busy, or so it answers what it was told."""
     REFUSED = auto()
     """It refuses what it was told, or everything."""
     FAILED = auto()
@@ -78,7 +80,7 @@ async def receive(response: httpx.Response) -> bytes:
         after_s = read_retry_after(response.headers.get("Retry-After", "")) if is_passing else None
         raise Refusal(f"status {status}", _cause_of(status), is_passing=is_passing, after_s=after_s)
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise Refusal("its answer is compressed, although that was refused", Cause.ENDPOINT, is_passing=False)
+        raise Refusal("its answer is compressed, although that was refused", is_passing=False)
     data = bytearray()
     parts = 0
     async for part in response.aiter_bytes():
@@ -92,11 +94,12 @@ async def receive(response: httpx.Response) -> bytes:
 
 
 def _cause_of(status: int) -> Cause:
-    if status in _BUSY or status < HTTPStatus.BAD_REQUEST:
-        return Cause.ENDPOINT
+    if status in _BUSY:
+        return Cause.BUSY
     if status == HTTPStatus.GATEWAY_TIMEOUT:
         return Cause.LATE
-    return Cause.FAILED if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Cause.REFUSED
+    is_refusal = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return Cause.REFUSED if is_refusal else Cause.FAILED
 
 
 def read_reply(data: bytes, access: Access) -> Reply:

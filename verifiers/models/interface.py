@@ -27,6 +27,10 @@ class Late(Unanswered):
     """It does not answer in time."""
 
 
+class Busy(Unanswered):
+    """It says that it is busy, or will not be asked so often: or so much, since some refuse long texts like that."""
+
+
 @dataclass(frozen=True)
 class Request:
     """What a model is told: both texts go as they are; neither is ever part of the other."""

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from assay.errors import EndpointFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
+from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.interface import Prepared, decided
 from assay.verifiers.models import blaming, judge_prompts
 from assay.verifiers.models.blaming import OnUnreadable
@@ -85,13 +86,13 @@ class JudgeTask(RuleTask):
     question: str = Field("", max_length=100_000)
     """What the text is an answer to, if the judge shall know, for `rubric`."""
     threshold: float = Field(50.0, gt=0, le=100, allow_inf_nan=False)
-    """The lowest score that passes, for `rubric`."""
+    """The lowest score that passes, for `rubric`: of 0 to 100, so that half of it is 50, and 0.5 next to nothing."""
     events: tuple[Event, ...] = Field((), max_length=64)
     """The reference events, for `caption_recall`."""
     ask: Literal["together", "apart"] = "together"
     """Whether all events are asked about in one question or in one each, for `caption_recall`."""
     extract: Source = Source.WHOLE
-    """What of the completion is judged: as `extract` of `exact_match`."""
+    """What of the completion is judged: as `extract` of `exact_match`; all but `whole` leave reasoning out."""
     tag: str = Field("answer", pattern=r"^[A-Za-z0-9_-]{1,64}$")
     """The tag that holds it, for `tag` and `after_tag`."""
     votes: int = Field(1, ge=1, le=15)
@@ -99,10 +100,10 @@ class JudgeTask(RuleTask):
     rereads: int = Field(2, ge=0, le=10)
     """How often a question is asked again because its reply cannot be read."""
     on_unreadable: OnUnreadable | None = None
-    """What a text is worth to which no reply comes in time, or none that can be read, while one comes to another text:
-    the task's `gold`, or else a harmless one. Default: `lowest` where there is a gold, else `infra_error`. With
-    `infra_error` said here, also a text at which the endpoint fails otherwise has no reward. A null reward is one that
-    a text can earn by upsetting a weak judge, so give a gold."""
+    """What a text is worth to which no reply comes in time, or none that can be read, or only that the endpoint is
+    busy, while one comes to another text: the task's `gold`, or else a harmless one. Default: `lowest` where there is a
+    gold, else `infra_error`. With `infra_error` said here, also a text at which the endpoint fails otherwise has no
+    reward. A null reward is one that a text can earn by upsetting a weak judge, so give a gold."""
     max_characters: int = Field(100_000, ge=1, le=1_000_000)
     """The longest text that goes to the judge; of a longer one its beginning: then with the flag `input_cut`."""
 
@@ -126,7 +127,8 @@ class JudgeTask(RuleTask):
 
     def shown(self, completion: str) -> str:
         """Return what of a completion is judged; empty where there is nothing."""
-        return (read(completion, self.extract, self.tag) or "").strip()
+        text = completion if self.extract is Source.WHOLE else without_reasoning(completion)
+        return (read(text, self.extract, self.tag) or "").strip()
 
     @model_validator(mode="after")
     def _agree(self) -> Self:

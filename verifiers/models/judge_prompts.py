@@ -14,7 +14,7 @@ from typing import Any  # Any: a reply's JSON holds any plain value
 from assay.canonical import content_hash, refuse_constant
 from assay.verifiers.models.interface import Request
 
-_MOST_MENTIONS = 16  # of the nonce in a reply that are looked into
+_MOST_MENTIONS = 16  # of the nonce in a reply that are in no object: each is looked into
 _MOST_OBJECT = 20_000  # characters of the object around one
 _MOST_STARTS = 16  # of the braces before a mention that are tried as its beginning
 
@@ -116,16 +116,19 @@ def _only(reply: str, nonce: str, field: str) -> Any:
 
 
 def _objects(reply: str, nonce: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a reply that name the nonce, wherever they stand, each once."""
-    at, end = -1, 0
-    for _ in range(_MOST_MENTIONS):
-        at = reply.find(nonce, max(at + 1, end))
-        if at < 0:
-            return
+    """Yield all objects of a reply that name the nonce, wherever they stand, each once.
+
+    Raises Unreadable where looking for them would take long: one that says something else may be the last.
+    """
+    at, idle = reply.find(nonce), 0
+    while at >= 0:
         found = _around(reply, at, nonce)
         if found is not None:
-            value, end = found
-            yield value
+            yield found[0]
+        elif idle == _MOST_MENTIONS:
+            raise Unreadable("its reply mentions the nonce again and again")
+        idle += found is None
+        at = reply.find(nonce, at + 1 if found is None else found[1])
 
 
 def _around(reply: str, at: int, nonce: str) -> tuple[dict[str, Any], int] | None:

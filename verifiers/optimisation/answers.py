@@ -121,7 +121,7 @@ def _of_object(value: Mapping[Any, Any]) -> Answer:
     if said not in ("", _OPTIMAL):
         allowed = f"{_OPTIMAL}, or without values {' or '.join(_STATUSES)}"
         raise ValueError(f"the status {status[:40]!r} does not go with the rest: it may be {allowed}")
-    return Answer(values={_name(name): _number(number) for name, number in others.items()})
+    return Answer(values={_name(name): _number(name, number) for name, number in others.items()})
 
 
 def _literal(content: str) -> Any:
@@ -184,8 +184,14 @@ def _name(name: Any) -> str:
     return name
 
 
-def _number(value: Any) -> float:
+def _number(name: str, value: Any) -> float:
     number = finite(value)
-    if number is None:
-        raise ValueError("values are finite numbers")
-    return number
+    if number is not None:
+        return number
+    wanted = "a finite number is wanted"
+    if isinstance(value, bool):
+        wanted = "1 or 0 is wanted"
+    elif isinstance(value, Mapping):
+        wanted += ", and the names of variables outermost"
+    held = repr(value)[:40] if value is None or isinstance(value, bool | float | str) else f"a {type(value).__name__}"
+    raise ValueError(f"{name[:80]!r} has {held}: {wanted}")

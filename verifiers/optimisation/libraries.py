@@ -1,9 +1,11 @@
 """The solver libraries that programs may use: which there are, which are here, and which a warm interpreter imports."""
 
+import ctypes
 import importlib
 import importlib.metadata
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from assay.verifiers.requirements import missing_modules
@@ -28,6 +30,10 @@ class Library:
         """The name that a program imports."""
         return self.modules[0].partition(".")[0]
 
+    def is_named_in(self, program: str) -> bool:
+        """Whether a program's text may use it."""
+        return self.word in program and self.package in program
+
     def version(self) -> str | None:
         """Return the version that is installed here, or None."""
         try:
@@ -39,6 +45,7 @@ class Library:
 LIBRARIES = (
     Library("numpy", "numpy", ("numpy",), light=True, solves=False),
     Library("scipy", "scipy", ("scipy.optimize", "scipy.sparse"), light=True),
+    Library("scipy", "csgraph", ("scipy.sparse.csgraph",), rare=True),
     Library("highspy", "highspy", ("highspy",), light=True),
     Library("pulp", "pulp", ("pulp",), light=True),
     Library("ortools", "pywraplp", ("ortools.linear_solver.pywraplp",), light=True),
@@ -46,6 +53,11 @@ LIBRARIES = (
     Library("ortools", "model_builder", ("ortools.linear_solver.python.model_builder",), rare=True),
     Library("ortools", "mathopt", ("ortools.math_opt.python.mathopt",), rare=True),
     Library("ortools", "pywrapcp", ("ortools.constraint_solver.pywrapcp",), rare=True),
+    Library("ortools", "min_cost_flow", ("ortools.graph.python.min_cost_flow",), rare=True),
+    Library("ortools", "max_flow", ("ortools.graph.python.max_flow",), rare=True),
+    Library("ortools", "linear_sum_assignment", ("ortools.graph.python.linear_sum_assignment",), rare=True),
+    Library("ortools", "knapsack_solver", ("ortools.algorithms.python.knapsack_solver",), rare=True),
+    Library("ortools", "pdlp", ("ortools.pdlp.python.pdlp",), rare=True),
     Library("pandas", "pandas", ("pandas",), solves=False),
     Library("pyomo", "pyomo", ("pyomo.environ", "pyomo.contrib.appsi.solvers.highs")),
     Library("cvxpy", "cvxpy", ("cvxpy",)),
@@ -64,10 +76,27 @@ NEEDED = ("scipy", "highspy")
 
 def preload(libraries: Iterable[Library]) -> None:
     """Import what is here of these. Nothing is solved: solvers start threads, and the warm interpreter has but one."""
-    for library in libraries:
-        if not missing_modules((library.package,)):
-            for module in library.modules:
-                importlib.import_module(module)
+    with _symbols_kept_apart():
+        for library in libraries:
+            if not missing_modules((library.package,)):
+                for module in library.modules:
+                    importlib.import_module(module)
+
+
+@contextmanager
+def _symbols_kept_apart() -> Iterator[None]:
+    """Have what is imported meanwhile load no shared library for all others to find their symbols in.
+
+    pulp 3.3 loads highspy's that way, for an extension of its own that it does not bring, and then OR-Tools calls into
+    it instead of its own HiGHS of another version, which ends in SIGSEGV. Not thread-safe: a warm interpreter has one
+    thread.
+    """
+    shared = ctypes.RTLD_GLOBAL
+    ctypes.RTLD_GLOBAL = ctypes.RTLD_LOCAL  # type: ignore[misc]  # a constant, to type checkers
+    try:
+        yield
+    finally:
+        ctypes.RTLD_GLOBAL = shared  # type: ignore[misc]
 
 
 def named_in(program: str) -> tuple[str, ...]:

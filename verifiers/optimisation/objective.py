@@ -13,6 +13,9 @@ from assay.verifiers.optimisation.scalars import plain_numbers
 from assay.verifiers.rules.literal import finite, read_literal
 
 UNBOUNDED: Literal["unbounded"] = "unbounded"
+INFEASIBLE: Literal["infeasible"] = "infeasible"
+Found = float | Literal["infeasible", "unbounded"] | None
+"""What a program tells: its objective, a word for why there is none, or nothing."""
 Gold = Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | None
 """The right objective; None: there is none, since nothing is feasible."""
 
@@ -22,27 +25,46 @@ _FLOAT = re.compile(
     r"|inf(?:inity)?|nan))(?=[;,.)]*(?:\s|$))(?!\s+[.,]?[0-9])(?![.,]\s+[0-9]{3}(?![0-9]))",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\s*[\"'(]?(infeasible|unbounded)[\"').]*\s*$", re.IGNORECASE)
+_NONE = re.compile(r"\s*None\s*")
+_SHOWN = 80
 _DIGITS = re.compile(r"-?[0-9]+\.?[0-9]*")
 
 
-def last_objective(output: str, marker: str) -> float | None:
-    """Return the number on the last line that starts with the marker and goes on with a number, or None.
+def last_objective(output: str, marker: str) -> Found:
+    """Return the number or word on the last line that starts with the marker and goes on with one, or None.
+
+    Words are `infeasible` and `unbounded`, in any case and alone on the line; `None`, as Python prints it, is the
+    former where no such line says more.
 
     Read are decimal numbers with or without exponent and thousands separators, `inf`, `nan`, numpy's scalars
     (`np.float64(3.0)`), and U+2212 as a minus. Not read is a number with more digits after a space, `11 000`, or with
     three after a separator and a space, `11, 000`. One beyond all floats is the last of these: only words are infinite.
     """
-    return _first_number(reversed(output.split("\n")), marker)
+    return _first_told(reversed(output.split("\n")), marker)
 
 
-def first_objective(output: str, marker: str) -> float | None:
-    """Return the number on the first line that starts with the marker and goes on with one, or None; see above."""
-    return _first_number(output.split("\n"), marker)
+def first_objective(output: str, marker: str) -> Found:
+    """Return the number or word on the first such line, or None; see `last_objective`."""
+    return _first_told(output.split("\n"), marker)
 
 
-def _first_number(lines: Iterable[str], marker: str) -> float | None:
-    numbers = (_number_after(line, marker) for line in lines)
-    return next((number for number in numbers if number is not None), None)
+def _first_told(lines: Iterable[str], marker: str) -> Found:
+    nothing: Found = None
+    for line in lines:
+        told = _told_after(line, marker)
+        if told is not None:
+            return told
+        if nothing is None and line.startswith(marker) and _NONE.fullmatch(line, len(marker)):
+            nothing = INFEASIBLE
+    return nothing
+
+
+def nearest_line(output: str, marker: str) -> str:
+    """Return the last line that holds the marker's words, in any case, cut to 80 characters; empty without one."""
+    stem = marker.strip(" :=*#").casefold() or marker.casefold()
+    lines = (line for line in reversed(output.split("\n")) if stem in line[:_LONGEST].casefold())
+    return next(lines, "")[:_SHOWN]
 
 
 def sirl_objective(output: str, marker: str) -> float | None:
@@ -52,28 +74,38 @@ def sirl_objective(output: str, marker: str) -> float | None:
     return float(found.group()) if found else None
 
 
-def _number_after(line: str, marker: str) -> float | None:
+def _told_after(line: str, marker: str) -> Found:
     if not line.startswith(marker):
         return None
-    found = _FLOAT.match(plain_numbers(line[len(marker) : len(marker) + _LONGEST]))
+    rest = line[len(marker) : len(marker) + _LONGEST]
+    found = _FLOAT.match(plain_numbers(rest))
     if found is None:
-        return None
+        return told_word(rest)
     text = found.group(1).replace(",", "")
     number = float(text)
     return number if math.isfinite(number) or text[-1:].isalpha() else math.copysign(sys.float_info.max, number)
 
 
-def agrees(gold: Gold, found: float | None, absolute: float, relative: float) -> bool:
-    """Whether what a program that ran to its end found is right.
+def told_word(text: str) -> Literal["infeasible", "unbounded"] | None:
+    """Return the word for why there is no objective that a text is, or None."""
+    word = _WORD.match(text)
+    if word is None:
+        return None
+    return UNBOUNDED if word.group(1).casefold() == UNBOUNDED else INFEASIBLE
 
-    A number is, within `absolute` or within `relative` times (|gold| + 1). No objective is right where there is none,
-    and where the right one is unbounded, as an infinite one is there.
+
+def agrees(gold: Gold, found: Found, absolute: float, relative: float, *, silent: bool = False) -> bool:
+    """Whether what a program that ran to its end told is right.
+
+    A number is, within `absolute` or within `relative` times (|gold| + 1). The word is right where there is no
+    objective, and an infinite one where there is no end to it; with `silent`, nothing is right in both cases too.
     """
-    if gold is None:
-        return found is None
-    if gold == UNBOUNDED:
-        return found is None or math.isinf(found)
-    return found is not None and math.isfinite(found) and within(gold, found, absolute, relative)
+    if gold is None or gold == UNBOUNDED:
+        if found is None:
+            return silent
+        unbounded = found == UNBOUNDED or (isinstance(found, float) and math.isinf(found))
+        return unbounded if gold == UNBOUNDED else found == INFEASIBLE
+    return isinstance(found, float) and math.isfinite(found) and within(gold, found, absolute, relative)
 
 
 def within(gold: float, found: float, absolute: float, relative: float) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
+from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.optimisation.answers import Answer, Place, read_answer
 from assay.verifiers.optimisation.feasibility import examine
 from assay.verifiers.optimisation.optimum_task import OptimumTask
@@ -48,7 +49,8 @@ class OptimumVerifier:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
         solved = self._solutions.get(task, slot)
         if task.answer == "values":
-            verdict = conclude(task, _TERMS, judge_answer(task, solved, read_answer(completion, task.places, task.tag)))
+            answer = read_answer(without_reasoning(completion), task.places, task.tag)
+            verdict = conclude(task, _TERMS, judge_answer(task, solved, answer))
         else:
             verdict = _judge_program(task, solved, completion, slot)
         return verdict.model_copy(update={"versions": {"highs": solved.version}})
@@ -74,7 +76,7 @@ def judge_answer(task: OptimumTask, solved: Solved, answer: Answer) -> Scored:
         return _judge_status(solved, answer)
     values = _in_order(task, solved.problem, answer.values)
     if isinstance(values, str):
-        return Scored(_NOTHING, message=values)
+        return Scored(_NOTHING, answered=False, message=values)
     found = examine(solved.problem, values, task.tolerances)
     optimal = _optimality(task, solved, found.objective) if found.feasible else 0.0
     terms = {

@@ -21,6 +21,8 @@ from assay.verifiers.requirements import missing_modules
 
 MISSING = "missing"
 """The answer where highspy is not installed."""
+_LOG = "highs.log"
+_MOST_LOGGED = 500
 FAULT = "fault"
 """The first word of an answer about a model that cannot be judged by; the second says why."""
 
@@ -84,13 +86,22 @@ def _check(problem: Problem) -> None:
 
 def _read(highspy: Any, language: str, text: str) -> Problem:
     highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
+    highs.setOptionValue("log_to_console", False)
+    highs.setOptionValue("log_file", _LOG)
     path = Path(f"model.{language}")
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     said = highs.readModel(str(path))
+    highs.setOptionValue("log_file", "")  # closes it
     if said.name == "kError":
-        raise Unsolved(f"HiGHS cannot read the model as {language.upper()}")
+        raise Unsolved(f"HiGHS cannot read the model as {language.upper()}: {_logged(Path(_LOG))}")
     return _taken(highspy, highs)
+
+
+def _logged(log: Path) -> str:
+    """Return what HiGHS has logged, on one line. The model's file is named without a folder."""
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.exists() else []
+    said = (line.removeprefix("ERROR:").strip(" |") for line in lines if "Parser error reading" not in line)
+    return " ".join(line for line in said if line)[:_MOST_LOGGED]
 
 
 def _taken(highspy: Any, highs: Any) -> Problem:

@@ -55,6 +55,7 @@ class OptimumTask(RuleTask):
     at the bounds of integer variables, the usual 1e-6 + 1e-6 |side| stays below half a step, so that it never buys a
     unit: with integers all is exact. Tolerances that the task gives itself stand.
 
+    What stands in <think> or <thinking> is no answer, nor what follows where that is not closed.
     The values stand in the completion as one object, JSON, a short Python literal or `{x: 3, y: 1}` without quotes
     around plain names, or a program prints them (see `solver` for how it runs). An `objective` and a `status` "optimal"
     beside the values are passed over, unless they are variables: the objective is worked out. A model that is not
@@ -83,7 +84,7 @@ class OptimumTask(RuleTask):
     limits: Limits = SOLVING_LIMITS
     """Of solving the task's model, and of the program if there is one; default here: 30 s, 60 s of CPU, 1024 MB."""
     lp: str | None = Field(None, min_length=1, max_length=_MOST_TEXT)
-    """The model in the LP format, as HiGHS reads it."""
+    """The model in the LP format, as HiGHS reads it: rows have one side, and `1 <= x + y <= 3` is written as two."""
     mps: str | None = Field(None, min_length=1, max_length=_MOST_TEXT)
     """The model in the MPS format, free or fixed, as HiGHS reads it."""
     model: LinearModel | None = None
@@ -98,7 +99,7 @@ class OptimumTask(RuleTask):
     """The tag of the first of these places."""
     missing: Literal["refused", "zero"] = "refused"
     """What a variable without a value is: `refused`: there is no answer; `zero`: 0. Names that the model does not have
-    and names that are there twice are always refused."""
+    and names that are there twice are always refused, so that there is no answer either."""
     feasibility_absolute: float | None = Field(None, ge=0.0, le=1.0, allow_inf_nan=False)
     """By how much a row or bound may be missed; null: 1e-6, but below half a step of a row of integers."""
     feasibility_relative: float | None = Field(None, ge=0.0, le=0.1, allow_inf_nan=False)

@@ -13,6 +13,7 @@ from assay.schema import Limits, Verdict
 from assay.verifiers.extraction import Reading
 from assay.verifiers.optimisation import solver_program
 from assay.verifiers.optimisation.libraries import names_heavy
+from assay.verifiers.optimisation.objective import Found, told_word
 from assay.verifiers.optimisation.watching import MOST_CALLS
 from assay.verifiers.rules.literal import finite
 from assay.verifiers.scoring import Trace
@@ -37,7 +38,7 @@ class Told:
     """What a program's process told beside its output: it may have told anything."""
 
     calls: tuple[Call, ...] = ()
-    value: float | None = None
+    value: Found = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def read_report(report: bytes) -> Told:
         return Told()
     if not isinstance(calls, list):
         return Told()
-    return Told(tuple(map(_call, filter(_is_call, calls[:MOST_CALLS]))), _number(value))
+    return Told(tuple(map(_call, filter(_is_call, calls[:MOST_CALLS]))), _value(value))
 
 
 def _is_call(row: Any) -> bool:
@@ -123,7 +124,9 @@ def _call(row: Any) -> Call:
     return Call(library[:100], said[:100], finite(objective))
 
 
-def _number(value: Any) -> float | None:
+def _value(value: Any) -> Found:
+    if isinstance(value, str):
+        return told_word(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
         return None
     return float(value)  # msgpack's integers have 64 bits

@@ -7,11 +7,12 @@ from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.optimisation import objective
+from assay.verifiers.optimisation.entries import FEASIBLE, INFEASIBLE, NONE, OPTIMAL, UNBOUNDED
 from assay.verifiers.optimisation.libraries import named_in
+from assay.verifiers.optimisation.objective import Found
 from assay.verifiers.optimisation.programs import Ask, Call, Ran, run_program
-from assay.verifiers.optimisation.sections import find_program, is_in_order
+from assay.verifiers.optimisation.sections import find_first_program, find_program, find_sirl_program, is_in_order
 from assay.verifiers.optimisation.solver_task import SolverTask
-from assay.verifiers.optimisation.watching import FEASIBLE, NONE, OPTIMAL
 from assay.verifiers.requirements import versions_in
 from assay.verifiers.rules.rule import Scored, Term, conclude
 from assay.verifiers.rules.sirl_layout import deduct
@@ -28,6 +29,9 @@ _READERS = {
     "first": objective.first_objective,
     "sirl": objective.sirl_objective,
 }
+_FINDERS = {"last": find_program, "first": find_first_program, "sirl": find_sirl_program}
+_TOLD_NOTHING = "the program told no objective: a number is wanted, or the word infeasible or unbounded"
+_HEARD = "(in the program's own process: those that it starts are not listened to)"
 _OVERLAPS = {"values": objective.overlap, "nonzero": objective.strict_overlap}
 
 
@@ -35,8 +39,10 @@ _OVERLAPS = {"values": objective.overlap, "nonzero": objective.strict_overlap}
 class _Finding:
     """What a run comes to beside the right objective: read off its output once, since that may be a megabyte."""
 
-    objective: float | None = None
+    objective: Found = None
     """What the program told; None if it told nothing or did not end well."""
+    nearest: str = ""
+    """The line of its output that nearly told something, where nothing was told by a line."""
     is_right: bool = False
     lack: str = ""
     """What the task asks of solvers and the program did not do; empty: nothing."""
@@ -46,10 +52,9 @@ class _Finding:
         """Say what is wrong with the objective of a program that ended well; never what the right one is."""
         if self.is_right:
             return self.lack or "not all terms are at their most"
-        told_none = self.objective is None
-        return (
-            "the program told no objective" if told_none else f"the objective {self.objective!r} is not the right one"
-        )
+        if self.objective is None:
+            return f"{_TOLD_NOTHING}{f'; the nearest line is {self.nearest!r}' if self.nearest else ''}"
+        return f"the objective {self.objective!r} is not the right one"
 
 
 class SolverVerifier:
@@ -66,7 +71,7 @@ class SolverVerifier:
 
     def judge(self, task: SolverTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
-        code = find_program(completion, fences=task.fences)
+        code = _FINDERS[task.program](completion, fences=task.fences)
         if code is None or not code.strip():
             terms = self._terms(task, completion, None, _find(task, None))
             nothing = Scored(terms, answered=False, message="there is no program")
@@ -99,34 +104,39 @@ def _find(task: SolverTask, ran: Ran | None) -> _Finding:
     """Return what a run comes to; None: there was nothing to run."""
     if ran is None or not ran.is_clean:
         return _Finding(is_right=_is_right(task, None, clean=False))
-    told = ran.told.value
+    told, nearest = ran.told.value, ""
     if task.objective == "marker":
         told = _READERS[task.objective_line](ran.output, task.marker)
-    return _Finding(told, _is_right(task, told, clean=True), _lack(task, told, ran.told.calls))
+        nearest = objective.nearest_line(ran.output, task.marker) if told is None else ""
+    return _Finding(told, nearest, _is_right(task, told, clean=True), _lack(task, told, ran.told.calls))
 
 
-def _is_right(task: SolverTask, found: float | None, *, clean: bool) -> bool:
+def _is_right(task: SolverTask, found: Found, *, clean: bool) -> bool:
     if task.comparison == "sirl":
-        return objective.sirl_agrees(task.gold_objective, found, clean)
-    return clean and objective.agrees(task.gold_objective, found, task.absolute_tolerance, task.relative_tolerance)
+        number = None if isinstance(found, str) else found
+        return objective.sirl_agrees(task.gold_objective, number, clean)
+    tolerances = task.absolute_tolerance, task.relative_tolerance
+    silent = task.no_objective == "silent"
+    return clean and objective.agrees(task.gold_objective, found, *tolerances, silent=silent)
 
 
-def _lack(task: SolverTask, found: float | None, calls: Sequence[Call]) -> str:
+def _lack(task: SolverTask, found: Found, calls: Sequence[Call]) -> str:
     """Say what the task asks of solvers and the program did not do; empty: nothing."""
     if task.solver_call == "ignored":
         return ""
     if task.gold_objective is None or task.gold_objective == objective.UNBOUNDED:
-        return "" if any(call.said == NONE for call in calls) else "no solver said that there is no solution"
+        words = (INFEASIBLE if task.gold_objective is None else UNBOUNDED, NONE)
+        return "" if any(call.said in words for call in calls) else f"no solver said that there is no solution {_HEARD}"
     solved = [call for call in calls if call.said in (OPTIMAL, FEASIBLE)]
     if not solved:
-        return "no solver was called that found a solution"
+        return f"no solver was called that found a solution {_HEARD}"
     if task.solver_call == "value" and not any(_found_by(task, found, call) for call in solved):
         return "no solver found this objective"
     return ""
 
 
-def _found_by(task: SolverTask, found: float | None, call: Call) -> bool:
-    if found is None or call.objective is None:
+def _found_by(task: SolverTask, found: Found, call: Call) -> bool:
+    if not isinstance(found, float) or call.objective is None:
         return False
     tolerances = task.absolute_tolerance, task.relative_tolerance
     return objective.within(abs(found), abs(call.objective), *tolerances)

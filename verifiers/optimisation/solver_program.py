@@ -9,6 +9,7 @@ from typing import Any  # Any: a program's globals hold anything
 
 import msgpack
 
+from assay.verifiers.optimisation.objective import Found, told_word
 from assay.verifiers.optimisation.watching import Calls
 from assay.verifiers.stdio_program import STARTED, make_ready, run
 
@@ -37,11 +38,13 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     return run(program, finish)
 
 
-def returned_value(names: dict[str, Any], name: str) -> float | None:
-    """Return what a function of a program returns, or a variable holds, as a float; None is none.
+def returned_value(names: dict[str, Any], name: str) -> Found:
+    """Return what a function of a program returns, or a variable holds, as a float or a word; None is none.
 
     Raises KeyError if there is no such name, and whatever the program's code does.
     """
     held = names[name]
     value = held() if callable(held) else held
+    if isinstance(value, str) and (word := told_word(value)) is not None:
+        return word
     return None if value is None or math.isnan(number := float(value)) else number

@@ -22,8 +22,9 @@ PROGRAM_LIMITS = Limits(wall_s=10.0, cpu_s=20.0, memory_mb=1024, processes=256)
 
 _PAPER = "arXiv 2505.11792"
 _CODE = "Cardinal-Operations/SIRL@8e85194 SIRLTrain/reward_func"
+_PUBLISHED = {"solver_call": "ignored", "no_objective": "silent", "program": "first"}
 _EQUAL = {"execution": 1.0, "accuracy": 1.0}
-_AS_CODE = {"objective_line": "sirl", "comparison": "sirl", "solver_call": "ignored"}
+_AS_CODE = {**_PUBLISHED, "objective_line": "sirl", "comparison": "sirl", "program": "sirl"}
 
 
 class SolverTask(RuleTask):
@@ -32,9 +33,10 @@ class SolverTask(RuleTask):
     reward = 0.5 format + 1 execution + 2 accuracy, 0 to 3.5: the sections are there, the program runs to its end with
     exit code 0, and its objective is the right one. With `gold_solution` there is also `solution`, the share of the
     right values of variables, paid only with the right objective. After a crash or a limit nothing that was printed
-    counts. The program is the first section `<python>` (a fence inside it is taken off), else the first fence marked as
-    Python. It runs in a jail of its own, beside the extra `solvers` as far as installed (`assay doctor` lists it):
-    scipy, highspy, pulp with its CBC, OR-Tools, pyomo on HiGHS, cvxpy; gurobipy and pyscipopt are optional.
+    counts. The program is the last section `<python>` (a fence inside it is taken off), else the last fence marked as
+    Python; what stands in <think> or <thinking> is none, nor what follows where that is not closed. It runs in a jail
+    of its own, beside the extra `solvers` as far as installed (`assay doctor` lists it): scipy, highspy, pulp with its
+    CBC, OR-Tools, pyomo on HiGHS, cvxpy; gurobipy and pyscipopt are optional.
 
     What the contract cannot do: whoever knows the number can print it. `solver_call` asks that a solver was called and
     said what the objective needs, noted in the program's own process: code that sets out to can forge that, or solve
@@ -60,15 +62,15 @@ class SolverTask(RuleTask):
     PROFILES: ClassVar = (
         Profile(
             "sirl/hardened", {}, f"{_PAPER} §3.3; solver_call is ours",
-            "the defaults: as the paper, and a solver must have been called",
+            "the defaults: as the paper, and a solver must have been called; that there is no objective must be said",
         ),
         Profile(
-            "sirl/paper", {"solver_call": "ignored"}, f"{_PAPER} §3.3, §10",
+            "sirl/paper", _PUBLISHED, f"{_PAPER} §3.3, §10",
             "0.5 sections in order, 1 execution, 2 objective within 0.01; the contract for the objective is ours",
         ),
         Profile(
             "sirl/paper-relative",
-            {"solver_call": "ignored", "absolute_tolerance": 0.0, "relative_tolerance": 1e-6},
+            {**_PUBLISHED, "absolute_tolerance": 0.0, "relative_tolerance": 1e-6},
             f"{_PAPER} §11", "a relative error of 1e-6 instead, of |gold| + 1, so that 0 can be met",
         ),
         Profile(
@@ -76,7 +78,8 @@ class SolverTask(RuleTask):
             f"{_CODE} stage 1",
             "half of 2 less deductions, 1 execution, 1 objective. Faults kept: the first line with the marker counts, "
             "anywhere in it, exponents are cut off, `np.float64(3)` is 64, 0 is never right, a gold below 1e-6 always "
-            "is. Not kept: execution within the judge's process, and the line that it adds to programs for Gurobi",
+            "is, the first program counts, in the reasoning too. Not kept: execution within the judge's process, and "
+            "the line that it adds to programs for Gurobi",
         ),
         Profile(
             "sirl/code-stage2", {**_AS_CODE, "format": "none", "weights": {**_EQUAL, "solution": 1.0}},
@@ -91,15 +94,20 @@ class SolverTask(RuleTask):
     limits: Limits = PROGRAM_LIMITS
     """Of the program; default here: 10 s, 20 s of CPU, 1024 MB, 256 processes and threads."""
     gold_objective: Gold
-    """The right objective; null: nothing is feasible, so that a program that ends well without an objective is right;
-    `"unbounded"`: there is no end to it, so that none or an infinite one is right."""
+    """The right objective; null: nothing is feasible; `"unbounded"`: there is no end to it. The program then says so
+    instead of a number: `infeasible` or `None`, or `unbounded`, `inf` or `-inf`; see `no_objective`."""
+    no_objective: Literal["said", "silent"] = "said"
+    """What tells that there is no objective: `said`: the word alone; `silent`: telling nothing at all does so too, of
+    either kind."""
+    program: Literal["last", "first", "sirl"] = "last"
+    """Which program counts: the `last` or the `first` one outside of reasoning; `sirl`: the first in the whole text."""
     absolute_tolerance: float = Field(0.01, ge=0.0, le=1e9, allow_inf_nan=False)
     """How far off the objective may be."""
     relative_tolerance: float = Field(0.0, ge=0.0, lt=1.0, allow_inf_nan=False)
     """How far off it may be as a share of |gold| + 1; the wider of the two holds."""
     objective: Literal["marker", "returned"] = "marker"
-    """`marker`: a line of output that starts with the marker holds it; `returned`: a function or variable of the
-    program does, and None is none."""
+    """`marker`: a line of output that starts with the marker holds it, or the word; `returned`: a function or variable
+    of the program does, and None is none."""
     marker: str = Field("OBJ:", min_length=1, max_length=200, pattern=r"^[^\n\r]+$")
     """What that line starts with; the number follows, with or without exponent and thousands separators, or `inf`;
     numpy's scalars, `np.float64(3.0)`, and U+2212 as a minus are read too, but not by `objective_line: sirl`. What can
@@ -116,10 +124,11 @@ class SolverTask(RuleTask):
     fences: bool = True
     """Whether a program may stand in a fence where there is no section for it."""
     solver_call: Literal["ignored", "called", "value"] = "called"
-    """`called`: the objective counts only if a solver was called and found a solution, or that there is none, as the
-    right objective has it; `value`: and if what is told is, but for its sign, what one found. Noted are scipy.optimize,
-    highspy, pulp, OR-Tools, pyomo, cvxpy, gurobipy, pyscipopt and coptpy where the program names them; what it works
-    out by itself, or by another library, is not paid then."""
+    """`called`: the objective counts only if a solver was called and found a solution, or that nothing is feasible, or
+    no end, as the right objective has it; `value`: and if what is told is, but for its sign, what one found. Noted are
+    all that solves in scipy.optimize, scipy.sparse.csgraph, highspy, pulp, OR-Tools, pyomo, cvxpy, gurobipy, pyscipopt
+    and coptpy where the program names them; what it works out by itself, by another library, or in another process that
+    it starts, is not paid then."""
     forbid: tuple[Dotted, ...] = ()
     """Modules and names whose use in the program is a `violation`. Found in the syntax tree, for honest models; the
     jail is the wall."""

@@ -44,7 +44,8 @@ class ProgramVerifier:
             except Unusable as error:
                 failure = str(error)
         if not task.blames(completion):
-            raise TaskFault(f"the task's source failed on this completion: {failure}")
+            which = "the task's own gold" if completion == task.gold else "this completion"
+            raise TaskFault(f"the task's source failed on {which}: {failure}")
         return reply.over(conclude(task, self.terms(task), lowest(task, self.terms(task), failure)))
 
 

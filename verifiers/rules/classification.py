@@ -7,9 +7,10 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.verifiers.refusals import misplaced
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.layouts import THINK_ANSWER_TERM, think_answer
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 _TERMS = (
     Term("accuracy", 0, 1, "1 if the answer is the label, after the normalisation that the task names"),
@@ -17,7 +18,7 @@ _TERMS = (
 )
 
 
-class ClassificationTask(RuleTask):
+class ClassificationTask(AnsweringTask):
     """A picture, clip or text to be given one class: reward = accuracy + format, each 0 or 1.
 
     Only the first `<answer>` block is judged. By default names are trimmed, case folded, `_` and runs of white space
@@ -36,7 +37,8 @@ class ClassificationTask(RuleTask):
             "the defaults: equality after normalisation, the whole text stripped before its layout is checked",
         ),
         Profile(
-            "videochat-r1/code", {"normalise": "trim_lower"}, "OpenGVLab/VideoChat-R1@73b2ea9 grpo_cls.py",
+            "videochat-r1/code", {"normalise": "trim_lower", "reasoning": "kept"},
+            "OpenGVLab/VideoChat-R1@73b2ea9 grpo_cls.py",
             "trimmed and lower-cased equality; separators and full stops count",
         ),
     )  # fmt: skip
@@ -82,7 +84,7 @@ class Classification:
 
     def score(self, task: ClassificationTask, text: str) -> Scored:
         """Return both terms."""
-        answer = first_block(text, "answer")
+        answer = first_block(task.answering(text), "answer")
         given = _normalise(answer or "", task.normalise)
         known = task.known is None or given in task.known
         right = bool(given) and given == _normalise(task.label, task.normalise)

@@ -8,20 +8,22 @@ from typing import Annotated, ClassVar, Literal, assert_never
 
 from pydantic import ConfigDict, Field
 
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.arithmetic import Expression, read_expression
 from assay.verifiers.rules.blocks import last_block
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 Number = Annotated[int, Field(ge=0, le=10**18)]
 Score = Annotated[float, Field(ge=0, le=1)]
 
 _MARKERS = ("Assistant:", "<|im_start|>assistant")
 _DIGITS = re.compile(r"[0-9]+")
-_RELEASED = {"operators": ("+", "-", "*", "/", "//", "**"), "decimals": True, "tolerance": 1e-5, "empty": 0.1}
+_WHOLE = {"reasoning": "kept"}
+_RELEASED = {**_WHOLE, "operators": ("+", "-", "*", "/", "//", "**"), "decimals": True, "tolerance": 1e-5, "empty": 0.1}
 _D1 = "dllm-reasoning/d1@837888f and xiaohangt/wd1@0898985 reward_func.py"
 
 
-class CountdownTask(RuleTask):
+class CountdownTask(AnsweringTask):
     """Numbers to be combined, each exactly once, into an expression whose value is the target; 24 is such a puzzle.
 
     The reward is one term, `score`: 1 for the target, less for what falls short of it, by kind. Values are exact
@@ -43,7 +45,7 @@ class CountdownTask(RuleTask):
             "any block; powers beyond 4,096 bits are unreadable instead of hanging, floor divisions exact",
         ),
         Profile(
-            "d1/paper", {"unreadable": 0.0, "wrong_numbers": 0.0}, "arXiv 2504.12216",
+            "d1/paper", {**_WHOLE, "unreadable": 0.0, "wrong_numbers": 0.0}, "arXiv 2504.12216",
             "0.1 only for a wrong value of the right numbers; exact",
         ),
         Profile(
@@ -112,7 +114,7 @@ class Countdown:
 
     def score(self, task: CountdownTask, text: str) -> Scored:
         """Return the score."""
-        found = _judge(task, _extract(task, text))
+        found = _judge(task, _extract(task, task.answering(text)))
         return Scored({"score": found.score}, found.answered, found.message)
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.verifiers.refusals import misplaced
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.boxes import Box, EmptyUnion, Floats, iou_matrix, match_greedily, match_optimally, rows
 from assay.verifiers.rules.detections import (
     MOST_BOXES,
@@ -19,17 +20,17 @@ from assay.verifiers.rules.detections import (
     read_detections,
 )
 from assay.verifiers.rules.layouts import THINK_ANSWER_TERM, think_answer
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 MOST_OPTIMAL = 100
 """Boxes on either side that an optimal assignment is sought for; the search is cubic."""
 
 _IOU = Term("iou", 0, 1, "sum of the matched IoUs divided by `divisor`")
 _CONFIDENCE = Term("confidence", 0, 1, "mean over predictions of c where matched, of 1 - c elsewhere")
-_CODE = {"one_line": True, "strip": False, "out_of_range": "clip_mean", "no_objects": "zero"}
+_CODE = {"reasoning": "kept", "one_line": True, "strip": False, "out_of_range": "clip_mean", "no_objects": "zero"}
 
 
-class DetectionTask(RuleTask):
+class DetectionTask(AnsweringTask):
     """A picture's boxes to be found: reward = iou + confidence + format, each within 0 and 1.
 
     The answer is a list of `{"Position": [x1, y1, x2, y2], "Confidence": c}` in JSON or with single quotes; a list cut
@@ -133,7 +134,7 @@ class Detection:
     def score(self, task: DetectionTask, text: str) -> Scored:
         """Return all terms."""
         layout = float(_layout(task, text))
-        answer = find_answer(text, AnswerPlace(task.block, task.one_line, task.untagged))
+        answer = find_answer(task.answering(text), AnswerPlace(task.block, task.one_line, task.untagged))
         keys = BoxKeys(task.box_key, task.confidence_key if task.confidence == "required" else None)
         try:
             found = _read(task, answer, keys)

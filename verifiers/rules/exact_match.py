@@ -7,11 +7,12 @@ from typing import Annotated, ClassVar, Literal, Self, assert_never
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from assay.verifiers.refusals import misplaced
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.answers.extraction import Block, Source, read, tagged, well_formed
 from assay.verifiers.rules.answers.minerva import minerva
 from assay.verifiers.rules.answers.quantity import value
 from assay.verifiers.rules.answers.squad import careful, overlap, squad
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 Normalise = Literal["exact", "squad", "words", "minerva", "value"]
 MOST_CHARACTERS = 20_000
@@ -29,29 +30,31 @@ Answers = Annotated[tuple[Answer, ...], BeforeValidator(_listed)]
 Tag = Annotated[str, StringConstraints(pattern=r"^[^<>/\s]+$", max_length=100)]
 
 _VERL = "volcengine/verl@b178a3c reward_score"
-_SAKE = {"extract": "tag", "block": "last", "normalise": "exact", "layout": "closing_tags"}
+_WHOLE = {"reasoning": "kept"}
+_SAKE = {**_WHOLE, "extract": "tag", "block": "last", "normalise": "exact", "layout": "closing_tags"}
 _PROFILES = (
     Profile(
         "search-r1/hardened", {"extract": "tag", "normalise": "words", "block": "last"}, "arXiv 2503.09516 §3.4",
         "the defaults: the last answer block; decimals and signs count, `the` is not the empty answer",
     ),
     Profile(
-        "search-r1/code", {"extract": "tag", "normalise": "squad", "block": "last", "least_blocks": 2},
+        "search-r1/code", {**_WHOLE, "extract": "tag", "normalise": "squad", "block": "last", "least_blocks": 2},
         "PeterGriffinJin/Search-R1@a14dc3a qa_em.py",
         "SQuAD's normalisation; the text is prompt and completion together, the prompt holding one block (issue 79)",
     ),
     Profile(
-        "verl-search-r1/code", {"extract": "tag", "normalise": "squad", "block": "last", "most_tags": 10},
+        "verl-search-r1/code", {**_WHOLE, "extract": "tag", "normalise": "squad", "block": "last", "most_tags": 10},
         f"{_VERL}/search_r1_like_qa_em.py",
         "SQuAD's normalisation; a right answer with more than ten opening or closing tags is worth a quarter",
     ),
     Profile(
-        "verl-gsm8k/code", {"extract": "hash_number", "normalise": "exact", "window": 300}, f"{_VERL}/gsm8k.py",
+        "verl-gsm8k/code", {**_WHOLE, "extract": "hash_number", "normalise": "exact", "window": 300},
+        f"{_VERL}/gsm8k.py",
         "strict: the number behind `#### ` in the last 300 characters, as a string: `18.` is not `18` (issue 7274). "
         "Commas are dropped from it but not from the answer: give `1200`, for `1,200` never matches",
     ),
     Profile(
-        "verl-gsm8k-flexible/code", {"extract": "last_number", "normalise": "exact", "window": 300},
+        "verl-gsm8k-flexible/code", {**_WHOLE, "extract": "last_number", "normalise": "exact", "window": 300},
         f"{_VERL}/gsm8k.py", "flexible: the last number with its punctuation, as a string (issue 2150)",
     ),
     Profile(
@@ -60,12 +63,13 @@ _PROFILES = (
     ),
     Profile(
         "verl-math-dapo/code",
-        {"extract": "answer_line", "normalise": "minerva", "window": 300, "scores": (-1.0, 1.0)},
+        {**_WHOLE, "extract": "answer_line", "normalise": "minerva", "window": 300, "scores": (-1.0, 1.0)},
         f"{_VERL}/math_dapo.py",
         "the last `Answer:` line of the last 300 characters, compared as Minerva's strings: inches equal feet",
     ),
     Profile(
-        "verl-math-dapo-box/code", {"extract": "box", "normalise": "exact", "window": 100, "scores": (-1.0, 1.0)},
+        "verl-math-dapo-box/code",
+        {**_WHOLE, "extract": "box", "normalise": "exact", "window": 100, "scores": (-1.0, 1.0)},
         f"{_VERL}/math_dapo.py", "the strict mode: the last box of the last 100 characters, as a string (PR 7440)",
     ),
     Profile(
@@ -75,7 +79,7 @@ _PROFILES = (
         "the last `Answer:` line, else the last box, anywhere; numbers by value, with units where both name one",
     ),
     Profile(
-        "d1-gsm8k/code", {"extract": "after_tag", "normalise": "exact", "weights": {"exact_match": 2.0}},
+        "d1-gsm8k/code", {**_WHOLE, "extract": "after_tag", "normalise": "exact", "weights": {"exact_match": 2.0}},
         "dllm-reasoning/d1@837888f, correctness_reward_func", "the correctness term alone: 2 on equal strings",
     ),
     Profile(
@@ -96,7 +100,7 @@ _PROFILES = (
 )  # fmt: skip
 
 
-class ExactMatchTask(RuleTask):
+class ExactMatchTask(AnsweringTask):
     """A question with one or several right answers: reward = exact_match (0 or 1, or `scores`), plus format if asked.
 
     The answer is read where `extract` says and compared with each of `answers` as `normalise` says. Where words are
@@ -180,7 +184,8 @@ class ExactMatch:
 
     def score(self, task: ExactMatchTask, text: str) -> Scored:
         """Return the terms."""
-        seen = text if task.window is None else text[-task.window :]
+        said = task.answering(text)
+        seen = said if task.window is None else said[-task.window :]
         answer = _answer(task, seen)
         right, f1 = (False, 0.0) if answer is None or len(answer) > MOST_CHARACTERS else _compare(task, answer)
         wrong_score, right_score = task.scores

@@ -51,12 +51,14 @@ class GroundedQaTask(OptionTask):
             "segments without length are right only where they are the right ones",
         ),
         Profile(
-            "videochat-r1/paper", {"reader": "first_capital", "pairs": "tuples", "empty_union": "one"},
+            "videochat-r1/paper",
+            {"reader": "first_capital", "pairs": "tuples", "empty_union": "one", "reasoning": "kept"},
             "arXiv 2504.06958", "as the code, but an option that cannot be read is never right",
         ),
         Profile(
             "videochat-r1/code",
-            {"reader": "first_capital", "both_unreadable": "right", "pairs": "tuples", "empty_union": "one"},
+            {"reader": "first_capital", "both_unreadable": "right", "pairs": "tuples", "empty_union": "one",
+             "reasoning": "kept"},
             "OpenGVLab/VideoChat-R1@73b2ea9 grpo_gqa.py",
             "the first capital A to G of either side, two sides without one are equal; any segments without length are "
             "right where the gold has no length",
@@ -86,7 +88,8 @@ class GroundedQa:
 
     def score(self, task: GroundedQaTask, text: str) -> Scored:
         """Return all terms."""
-        answer, glue = first_block(text, "answer"), first_block(text, "glue") or ""
+        said = task.answering(text)
+        answer, glue = first_block(said, "answer"), first_block(said, "glue") or ""
         letter = "" if answer is None else task.read(answer)
         right = answer is not None and task.is_right(letter)
         tuples = _segments(glue, _TUPLES)

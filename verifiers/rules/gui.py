@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 from assay.spelling import choices
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules import gui_points
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.boxes import Box, iou, rows
 from assay.verifiers.rules.coordinates import MOST, Coordinate, number, numbers
@@ -25,7 +26,7 @@ from assay.verifiers.rules.gui_actions import (
     text_f1,
 )
 from assay.verifiers.rules.layouts import think_answer
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 _ACTION_TERMS = (
     Term("action", 0, 1, "1 if the name of the action is right", weight=0.0),
@@ -51,7 +52,10 @@ _NUMBER = r"-?[0-9]{1,40}+(?:\.[0-9]{1,40}+)?+"
 _QUAD = re.compile(rf"\[\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+\]")
 
 
-class GuiTask(RuleTask):
+_CODE = {"reasoning": "kept", "reading": "gui_r1", "text_match": "f1_or_part", "strip": False}
+
+
+class GuiTask(AnsweringTask):
     """What to do on a screen.
 
     `action`: reward = 0.8 accuracy + 0.2 format. The first `<answer>` block, of at most 20,000 characters, holds
@@ -77,11 +81,11 @@ class GuiTask(RuleTask):
             "one, nor is a list of words with the right one in it",
         ),
         Profile(
-            "gui-r1/paper", {"reading": "gui_r1", "text_match": "f1_or_part", "strip": False},
+            "gui-r1/paper", _CODE,
             "ritzz-ai/GUI-R1@d43eea2 r1gui.py", "as the code, but borders count as inside",
         ),
         Profile(
-            "gui-r1/code", {"reading": "gui_r1", "text_match": "f1_or_part", "strip": False, "border": "outside"},
+            "gui-r1/code", {**_CODE, "border": "outside"},
             "ritzz-ai/GUI-R1@d43eea2 r1gui.py",
             "name, last point and text found by patterns in any text. The format term reads a literal where the "
             "release evaluates model text, so calls and arithmetic in it lose the term; without a point there is no "
@@ -90,7 +94,7 @@ class GuiTask(RuleTask):
         Profile(
             "ui-r1/code",
             {
-                "reading": "ui_r1", "text_match": "ignore", "strip": False, "checks": "layout",
+                "reasoning": "kept", "reading": "ui_r1", "text_match": "ignore", "strip": False, "checks": "layout",
                 "weights": {"action": 1, "accuracy": 1, "format": 1},
             },
             "lll6gg/UI-R1@2fe9bf0 grpo_json_action_coord.py",
@@ -223,7 +227,7 @@ class Gui:
 
 
 def _score_action(task: GuiTask, text: str) -> Scored:
-    answer = first_block(text, "answer") or ""
+    answer = first_block(task.answering(text), "answer") or ""
     action = read_action(answer, task.reading)
     named = action.name == task.right_action
     right = named and (_hits(task, action) if task.right_action == "click" else _says(task, action))
@@ -289,7 +293,7 @@ def _score_points(task: GuiTask, text: str) -> Scored:
 
 
 def _score_box(task: GuiTask, text: str) -> Scored:
-    match = _QUAD.search(first_block(text, "answer") or "")
+    match = _QUAD.search(first_block(task.answering(text), "answer") or "")
     found = numbers([float(part) for part in match.groups()], 4) if match else None
     if found is None:
         return Scored({"hit": 0.0, "iou": 0.0}, answered=False, message="no [x1, y1, x2, y2] in the answer")

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self  # Any: schemas and documents are JSON val
 
 from pydantic import ConfigDict, Field, model_validator
 
+from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.literal import read_json
@@ -43,7 +44,8 @@ class JsonSchemaTask(RuleTask):
     json_schema: dict[str, Any] | bool
     """The schema."""
     extract: Literal["whole", "fence", "tag"] = "whole"
-    """Where the document stands: the `whole` text, the last ``` `fence`, or the last block of `tag`."""
+    """Where the document stands: the `whole` text, the last ``` `fence`, or the last block of `tag`; these two
+    outside of <think> and <thinking>."""
     tag: str = Field("answer", pattern=r"^[^<>/\s]+$", max_length=100)
     """For `tag`: its name."""
     expected: Any = None
@@ -112,9 +114,9 @@ def _source(task: JsonSchemaTask, text: str) -> str | None:
         case "whole":
             return text
         case "tag":
-            return last_block(text, task.tag)
+            return last_block(without_reasoning(text), task.tag)
         case "fence":
-            return _last_fence(text)
+            return _last_fence(without_reasoning(text))
 
 
 def _last_fence(text: str) -> str | None:

@@ -29,11 +29,11 @@ class MultipleChoiceTask(OptionTask):
     PROFILES: ClassVar = (
         Profile("videochat-r1/hardened", {}, "arXiv 2504.06958", "the defaults: letters inside words are not options"),
         Profile(
-            "videochat-r1/paper", {"reader": "first_capital"}, "arXiv 2504.06958",
+            "videochat-r1/paper", {"reader": "first_capital", "reasoning": "kept"}, "arXiv 2504.06958",
             "the released reader (`Answer: B` reads A), but what cannot be read is never right",
         ),
         Profile(
-            "videochat-r1/code", {"reader": "first_capital", "both_unreadable": "right"},
+            "videochat-r1/code", {"reader": "first_capital", "both_unreadable": "right", "reasoning": "kept"},
             "OpenGVLab/VideoChat-R1@73b2ea9 grpo_gqa.py",
             "the first capital A to G of either side; two sides without one are equal",
         ),
@@ -56,7 +56,7 @@ class MultipleChoice:
 
     def score(self, task: MultipleChoiceTask, text: str) -> Scored:
         """Return both terms."""
-        answer = first_block(text, "answer")
+        answer = first_block(task.answering(text), "answer")
         letter = "" if answer is None else task.read(answer)
         right = answer is not None and task.is_right(letter)
         return Scored(

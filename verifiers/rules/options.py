@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from assay.verifiers.refusals import misplaced
-from assay.verifiers.rules.rule import RuleTask
+from assay.verifiers.rules.answering import AnsweringTask
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LONGEST = 2_000  # characters
@@ -17,7 +17,7 @@ _LEADING = re.compile(r"(?:[(\[]([A-Z])[)\]]|([A-Z])[).:])")
 _ALONE = re.compile(r"(?<!\w)(?:([B-Z])|(A)(?! (?!(?:is|or|and|because|since)\b)[a-z]))(?![\w'\u2019])")
 
 
-class OptionTask(RuleTask):
+class OptionTask(AnsweringTask):
     """Fields of tasks whose answer is the letter of an option."""
 
     answer: str = Field(min_length=1)

@@ -8,11 +8,20 @@ from typing import Any, ClassVar, Literal  # Any: a literal may be any plain val
 from pydantic import ConfigDict, Field
 
 from assay.errors import TaskFault
+from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.rules.literal import MOST_CHARACTERS, read_literal
 from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
 
 _LISTS = ("model_id", "subtasks", "access_list")
 _ASSIGNED = re.compile(r"[\"']?[ \t]{0,100}[=:][ \t]{0,100}(?=\[)")
+_BEHIND = re.compile(r"""
+    [^\S\n]*                             # on the same line:
+    (?: \n | \Z                           # nothing,
+      | [#;})`] | </ | //                 # a comment, another statement, or the end of what the list stands in,
+      | , \s* (?: [#})`] | [\w"']+ [ ]? [=:] | \Z ) | ,[^\S\n]*\n   # a comma that ends the line or leads to a name,
+      | \. (?: \s | \Z )                 # the end of a sentence,
+      | \*\*? [^\S\n]* (?: \n | \Z )      # or of what is emphasised
+    )""", re.VERBOSE)  # fmt: skip
 _MARKS = re.compile(r"[\[\]\"'\\\n]")
 TERMS = (
     Term("parsed", 0, 1, "1 if the three lists are there and make a plan", weight=0.5),
@@ -41,8 +50,9 @@ class PlanTask(PlanFields):
     """A plan as three lists: reward = 1 if it can be run and its chain answered right, 0.5 if wrong, else 0.
 
     The text assigns `model_id = [...]`, `subtasks = [...]` and `access_list = [...]`, anywhere, as JSON or Python
-    literals; the last assignment of each counts, nothing is run. They are equally long: for each step the number of a
-    worker, what it is told, and which earlier steps it sees: a list of their numbers, or `"all"`.
+    literals; outside of <think> the last assignment of each counts, nothing is run. Where more follows a list on its
+    line than ends it, as in `[0] * 9`, it is no literal. They are equally long: for each step the number of a worker,
+    what it is told, and which earlier steps it sees: a list of their numbers, or `"all"`.
     The chain has been run elsewhere; `chain_correct` is its verdict.
     """
 
@@ -111,8 +121,11 @@ class Plan:
 
 
 def read_lists(text: str) -> Lists:
-    """Return the plan that a text writes. Raises Unplanned unless three literal lists of equal length are there."""
-    models, subtasks, access = _values(text)
+    """Return the plan that a text writes outside of its reasoning.
+
+    Raises Unplanned unless three literal lists of equal length are there.
+    """
+    models, subtasks, access = _values(without_reasoning(text))
     if not all(isinstance(value, list) for value in (models, subtasks, access)):
         raise Unplanned("model_id, subtasks and access_list must be lists")
     if not len(models) == len(subtasks) == len(access):
@@ -160,7 +173,10 @@ def _last_list(text: str, name: str) -> str | None:
 
 
 def _bracketed(text: str, start: int) -> str:
-    """Return the text from the opening bracket to the one that closes it, or as far as a literal may reach."""
+    """Return the text from the opening bracket to the one that closes it, or as far as a literal may reach.
+
+    If the expression goes on behind it (`[0] * 9`), the rest of the line belongs to it, and so it is no literal.
+    """
     depth = 0
     quote = ""
     skip = -1
@@ -177,8 +193,15 @@ def _bracketed(text: str, start: int) -> str:
         elif sign in "[]":
             depth += 1 if sign == "[" else -1
             if depth == 0:
-                return text[start : at + 1]
+                return text[start : at + 1] if _BEHIND.match(text, at + 1) else _line(text, start, at + 1)
     return text[start : start + MOST_CHARACTERS]
+
+
+def _line(text: str, start: int, end: int) -> str:
+    """Return the text from `start` to the end of the line that `end` is in, or as far as a literal may reach."""
+    most = start + MOST_CHARACTERS
+    stop = text.find("\n", end, most)
+    return text[start : stop if stop >= 0 else most]
 
 
 def _sees_earlier(seen: Any, first: int, end: int) -> bool:

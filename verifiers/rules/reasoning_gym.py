@@ -11,6 +11,7 @@ from assay.errors import InfraFault
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.checking import check_outputs
+from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.requirements import including, missing_modules
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.reasoning_gym_scorer import MODULE
@@ -58,7 +59,7 @@ class ReasoningGymTask(RuleTask):
     entry: dict[str, Any]
     """What the data set gave: `question`, `answer` and `metadata`, as JSON keeps them."""
     answer_tag: str | None = Field("answer", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)
-    """The last block of this tag, trimmed, is the answer; null makes it the whole completion."""
+    """The last block of this tag outside of <think>, trimmed, is the answer; null makes it the whole completion."""
 
     @field_validator("requires")
     @classmethod
@@ -94,7 +95,7 @@ class ReasoningGymVerifier:
         """Return the verdict. Raises TaskFault where the entry cannot be scored, InfraFault without the library."""
         if missing_modules((MODULE,)):
             raise InfraFault("this worker lacks reasoning_gym: install the package reasoning-gym on it")
-        answer = completion if task.answer_tag is None else last_block(completion, task.answer_tag)
+        answer = completion if task.answer_tag is None else last_block(without_reasoning(completion), task.answer_tag)
         output = (answer or "").strip().encode("utf-8", "replace")
         program = Judged((passed(),), None, Trace(), (output,))
         given = "" if answer is None else "given"

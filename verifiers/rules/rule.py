@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable  # Any: a rule's task model is its own
 
 from pydantic import Field, model_validator
 
-from assay.errors import InvalidRequest, TaskFault
+from assay.errors import InvalidRequest, TaskFault, VerifierFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Scoring, TaskBase, Verdict
@@ -221,21 +222,42 @@ def conclude(task: RuleTask, terms: Sequence[Term], scored: Scored) -> Verdict:
     """Return the verdict: the weighted sum of the terms, `passed` at full marks or from the task's threshold on.
 
     Raises TaskFault if the task weighs a term that it does not have, or none that it has; where the terms are known
-    beforehand, such a task was refused (`check_weights`).
+    beforehand, such a task was refused (`check_weights`). Raises VerifierFault unless there is just one number for each
+    of `terms`, within its range.
     """
     try:
         check_weights(task, terms)
     except InvalidRequest as error:
         raise TaskFault(str(error)) from error
     weights = {term.name: task.weights.get(term.name, term.weight) for term in terms}
-    reward = math.fsum(weights[name] * value for name, value in scored.terms.items())
+    found = _within(task.verifier, terms, scored.terms)
+    reward = math.fsum(weights[name] * value for name, value in found.items())
     _, most = range_of(terms, task.weights)
     threshold = task.pass_threshold if task.pass_threshold is not None else most - SLACK
     outcome = Outcome.PASSED if reward >= threshold else Outcome.FAILED
     if not scored.answered:
         outcome = Outcome.NO_ANSWER
     message = why(reward, most, task.pass_threshold if scored.answered else None, scored.message)
-    return Verdict(outcome=outcome, reward=reward, terms=scored.terms, message=message, flags=scored.flags)
+    return Verdict(outcome=outcome, reward=reward, terms=found, message=message, flags=scored.flags)
+
+
+def _within(verifier: str, terms: Sequence[Term], given: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the numbers of terms. Raises VerifierFault where one is missing, nobody's, no number or out of range."""
+    declared = {term.name: term for term in terms}
+    if given.keys() != declared.keys():
+        odd = ", ".join(sorted(shown(name) for name in given.keys() ^ declared.keys())[:10])
+        raise VerifierFault(verifier, f"it scored other terms than it declares: {odd}")
+    found: dict[str, float] = {}
+    for name, value in given.items():
+        low, high = declared[name].low, declared[name].high
+        if not isinstance(value, Real):
+            raise VerifierFault(verifier, f"it gave a {type(value).__name__} for the term {shown(name)}")
+        found[name] = float(value)
+        slack = SLACK * max(1.0, abs(low), abs(high))
+        if not low - slack <= found[name] <= high + slack:
+            what = f"it gave {found[name]:g} for the term {shown(name)}, which lies between {low:g} and {high:g}"
+            raise VerifierFault(verifier, what)
+    return found
 
 
 def lowest_terms(terms: Sequence[Term], weights: Mapping[str, float]) -> dict[str, float]:

@@ -9,8 +9,9 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.verifiers.refusals import misplaced
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.blocks import last_block
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 _SIZES = {16: 4, 81: 9}
 _EMPTY = "0"
@@ -21,7 +22,7 @@ _LABEL = re.compile(
 )
 
 
-class SudokuTask(RuleTask):
+class SudokuTask(AnsweringTask):
     """A sudoku of 4x4 or 9x9 cells to be completed; the reward is one term, `score`.
 
     Judged are the digits of the last `<answer>` block, row by row, whatever stands between them. `cells`: the share of
@@ -44,7 +45,7 @@ class SudokuTask(RuleTask):
         Profile(
             "d1/code",
             {"mode": "cells", "check_givens": False, "other_solutions": False, "grid_length": "padded",
-             "drop_labels": False, "full_puzzle": "zero"},
+             "drop_labels": False, "full_puzzle": "zero", "reasoning": "kept"},
             "dllm-reasoning/d1@837888f and xiaohangt/wd1@0898985 reward_func.py",
             "the share of empty cells, padded with zeros or cut; givens are not looked at",
         ),
@@ -124,7 +125,7 @@ class Sudoku:
     def score(self, task: SudokuTask, text: str) -> Scored:
         """Return the score."""
         puzzle = cells_of(task.puzzle)
-        grid = _read_grid(last_block(text, "answer") or "", task.drop_labels, len(puzzle))
+        grid = _read_grid(last_block(task.answering(text), "answer") or "", task.drop_labels, len(puzzle))
         if not grid.digits:
             return Scored({"score": 0.0}, answered=False, message="no answer block with digits")
         value, message = _judge(task, puzzle, grid)

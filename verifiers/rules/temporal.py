@@ -7,17 +7,18 @@ from typing import ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.verifiers.refusals import misplaced
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.coordinates import MOST
 from assay.verifiers.rules.intervals import Interval, hull_iou
 from assay.verifiers.rules.layouts import THINK_ANSWER_TERM, think_answer
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 _TERMS = (
     Term("iou", 0, 1, "overlap of the answered and the right interval, divided by the length of what spans both"),
     THINK_ANSWER_TERM,
 )
-_CODE = {"grammar": "words"}
+_CODE = {"reasoning": "kept", "grammar": "words"}
 
 # No pattern can begin inside a number, and none gives back what it has taken: each is linear in the text.
 _WORDS = re.compile(r"(?<!\d)(\d++(?:\.\d*+)?+) (?:to|and) (\d++(?:\.\d*+)?+)", re.IGNORECASE)
@@ -30,7 +31,7 @@ _LONGEST_TIME = 100  # characters
 _LONGEST_ANSWER = 100_000
 
 
-class TemporalTask(RuleTask):
+class TemporalTask(AnsweringTask):
     """An event's interval in a clip: reward = iou + format, each within 0 and 1.
 
     The last interval in the last `<answer>` block (of at most 100,000 characters) counts. A start behind the end is
@@ -93,7 +94,7 @@ class Temporal:
     def score(self, task: TemporalTask, text: str) -> Scored:
         """Return both terms."""
         layout = think_answer(text.strip())
-        found = _read(last_block(text, "answer") or "", task)
+        found = _read(last_block(task.answering(text), "answer") or "", task)
         value = 0.0
         if found is not None and found[0] <= found[1] and (layout or not task.iou_needs_format):
             value = hull_iou(found, task.interval, float(task.empty_union == "one"))

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self  # Any: arguments are JSON value
 from pydantic import ConfigDict, Field, model_validator
 
 from assay.schema import Wire
+from assay.verifiers.extraction import without_reasoning
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.calls.layout import has_layout
 from assay.verifiers.rules.calls.matching import credit
@@ -97,13 +98,14 @@ class ToolCall:
     def score(self, task: ToolCallTask, text: str) -> Scored:
         """Return both terms."""
         text = text.strip()
-        correctness, fault = _correctness(task, text)
+        said = without_reasoning(text) if task.matching == "hardened" else text
+        correctness, fault = _correctness(task, said)
         laid_out = has_layout(text, bool(task.calls), not task.calls if task.response is None else task.response)
         if task.matching == "hardened" and fault:
             laid_out = False
         return Scored(
             {"correctness": correctness, "format": task.format_range[laid_out]},
-            answered=not task.calls or "<tool_call>" in text,
+            answered=not task.calls or "<tool_call>" in said,
             message=fault or "the calls are not the expected ones, or not laid out as expected",
         )
 

@@ -5,12 +5,13 @@ from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.rules.blocks import first_block
 from assay.verifiers.rules.boxes import Box, EmptyUnion, iou, rows
 from assay.verifiers.rules.coordinates import numbers
 from assay.verifiers.rules.layouts import think_answer
 from assay.verifiers.rules.literal import MOST_CHARACTERS, read_literal, read_python
-from assay.verifiers.rules.rule import Profile, RuleTask, Scored, Term
+from assay.verifiers.rules.rule import Profile, Scored, Term
 
 MOST_FRAMES = 500
 """A literal of more boxes would be longer than what is read."""
@@ -21,7 +22,7 @@ _TERMS = (
 )
 
 
-class TrackingTask(RuleTask):
+class TrackingTask(AnsweringTask):
     """An object's box in each frame of a clip: reward = iou + format, each within 0 and 1.
 
     The first `<answer>` block holds a list of boxes `[x1, y1, x2, y2]`, one per frame, at most 20,000 characters (line
@@ -41,7 +42,8 @@ class TrackingTask(RuleTask):
             "the defaults: JSON is read too, and boxes of anything but numbers lose the format term as well",
         ),
         Profile(
-            "videochat-r1/code", {"literal": "python"}, "OpenGVLab/VideoChat-R1@73b2ea9 grpo_tasks.py",
+            "videochat-r1/code", {"literal": "python", "reasoning": "kept"},
+            "OpenGVLab/VideoChat-R1@73b2ea9 grpo_tasks.py",
             "a Python list of lists, of which the format term checks the lengths only",
         ),
     )  # fmt: skip
@@ -70,7 +72,7 @@ class Tracking:
 
     def score(self, task: TrackingTask, text: str) -> Scored:
         """Return both terms."""
-        boxes = _read(first_block(text.replace("\n", ""), "answer") or "", task)
+        boxes = _read(first_block(task.answering(text).replace("\n", ""), "answer") or "", task)
         answered = [numbers(box, 4) for box in boxes or ()]
         readable = bool(answered) and None not in answered
         value = float(iou(rows(answered), rows(task.boxes), task.empty_union).mean()) if readable else 0.0

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any  # Any: a literal's values may be anything plain
 
+from assay.verifiers.extraction import without_reasoning
+from assay.verifiers.rules.blocks import last_block
 from assay.verifiers.rules.literal import finite, read_python
 from assay.verifiers.simulator.interface import Parameter
 
 _ASSIGNED = re.compile(r"new_mpc_params\s*=\s*(?=\{)")
+_REASONING = re.compile(r"<reasoning>.*?(?:</reasoning>|\Z)", re.DOTALL)
 _ASSIGNMENTS = 10  # that are looked at
 _CLOSINGS = 8  # braces that may end one of them
 _CHARACTERS = 4000  # of a dictionary; eleven parameters take three hundred
@@ -23,6 +26,13 @@ class Refused:
     """Parameters that no run is worth: `reason` says which and why."""
 
     reason: str
+
+
+def answer_of(text: str) -> str:
+    """Return the part of a text that answers: its last block <answer>, else all of it but reasoning. Linear."""
+    said = without_reasoning(text)
+    block = last_block(said, "answer")
+    return _REASONING.sub("", said) if block is None else block
 
 
 def find_dictionary(text: str) -> Mapping[Any, Any] | None:

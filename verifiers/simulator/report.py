@@ -1,11 +1,13 @@
 """What a jailed run tells the worker: one message, checked before anything in it is believed."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Annotated, Literal
 
 import msgpack
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
+from assay.strictness import ToTheLetter
 from assay.verifiers.simulator.interface import Parameter, SimulatedRun
 from assay.verifiers.simulator.task import MOST_RMSE
 
@@ -18,7 +20,7 @@ _Text = Annotated[str, Field(max_length=_TEXT)]
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Report(BaseModel):
+class Report(ToTheLetter):
     """One message. `kind` says what the process came to, `message` why."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,9 +57,9 @@ def told_run(run: SimulatedRun, known: Mapping[str, Parameter], versions: Mappin
         raise ValueError("a run has an rmse, or says why it crashed, and not both")
     report = Report(
         kind="ran",
-        rmse=run.rmse,
+        rmse=None if run.rmse is None else _number(run.rmse),
         crashed=run.crashed[:_TEXT],
-        metrics={name: float(value) for name, value in run.metrics.items()},
+        metrics={name: _number(value) for name, value in run.metrics.items()},
         parameters={name: (one.default, one.low, one.high, one.unit, one.aliases) for name, one in known.items()},
         versions=dict(versions),
     )
@@ -65,6 +67,13 @@ def told_run(run: SimulatedRun, known: Mapping[str, Parameter], versions: Mappin
     if len(said) > MOST_BYTES:
         raise ValueError(f"a run is told in at most {MOST_BYTES} bytes, not in {len(said)}")
     return said
+
+
+def _number(value: object) -> float:
+    """Return any real number as a float. Raises ValueError for what is none, a boolean or a text say."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"a {type(value).__name__} is no number")
+    return float(value)
 
 
 def read_report(said: bytes) -> Report | None:

@@ -33,9 +33,9 @@ Given = Mapping[Any, Any] | None
 """The dictionary of a completion, if there is one."""
 
 
-def score_decision(task: SimulatorTask, text: str) -> Scored:
-    """Return the terms of a decision: the first True or False after the words counts."""
-    match = _DECIDED.search(text)
+def score_decision(task: SimulatorTask, text: str, answer: str) -> Scored:
+    """Return the terms of a decision: the first True or False after the words counts, in the `answer` of a text."""
+    match = _DECIDED.search(answer)
     right = match is not None and (match.group(1) == "True") is task.adheres
     terms = {"decision": float(right), "format": _tag_share(text, _DECISION_TAGS)}
     if match is None:

@@ -20,7 +20,7 @@ EXTRA = ("scipy", "osqp")
 """Modules that the race car needs, of the extra `simulator`."""
 
 _CODE = "ForzaETH/LLMxRobot@4d896e7 train/rl_mpc_train.py, rl_decision_train.py; arXiv 2505.03238 eq. 3"
-_AS_RELEASED = {"failure": "rmse", "partial_names": "any"}
+_AS_RELEASED = {"failure": "rmse", "partial_names": "any", "read": "whole"}
 Coordinate = Annotated[float, Field(ge=-1000.0, le=1000.0, allow_inf_nan=False)]
 HalfWidth = Annotated[float, Field(ge=0.3, le=5.0, allow_inf_nan=False)]
 Rmse = Annotated[float, Field(ge=0.0, le=MOST_RMSE, allow_inf_nan=False)]
@@ -37,7 +37,7 @@ class Mode(StrEnum):
 
 _FAILURES = ("failure_rmse", *_AS_RELEASED)
 _READ: Mapping[str, tuple[str, ...]] = {
-    Mode.DECISION: ("adheres",),
+    Mode.DECISION: ("adheres", "read"),
     Mode.MEASURED: ("baseline_rmse", "simulated_rmse", "known_parameters", *_FAILURES),
     Mode.RACE_CAR: ("simulator", "track", "goal", "seed", "budget_s", "noise", *_FAILURES),
     Mode.PLUG_IN: ("simulator", "fields", "seed", *_FAILURES),
@@ -55,7 +55,7 @@ _TOLD: Mapping[str, str] = {
 class SimulatorTask(RuleTask):
     """Parameters of a robot's controller, driven in simulation: reward = driving + format + extraction + names.
 
-    The text assigns `new_mpc_params = {...}`, a literal dictionary: it is parsed, never run. `driving` =
+    The answer assigns `new_mpc_params = {...}`, a literal dictionary: it is parsed, never run. `driving` =
     clip((baseline - rmse) / baseline, -4, 4), where rmse is the error of a lap with these parameters against the task's
     goal, and baseline that of the same lap with the default ones; `format` is the share of the tag pairs reasoning and
     answer that stand exactly once; `extraction` 1 for a dictionary that is not empty; `names` the share of its names
@@ -94,12 +94,13 @@ class SimulatorTask(RuleTask):
     PROFILES: ClassVar = (
         Profile(
             "robotxr1/hardened", {}, "this verifier",
-            "the defaults: a failure is the lowest value whatever the baseline, an empty name earns nothing",
+            "the defaults: a failure is the lowest value whatever the baseline, an empty name earns nothing, "
+            "drafts in the reasoning are not read",
         ),
         Profile(
             "robotxr1/paper", _AS_RELEASED, _CODE,
             "a failure counts as an error of 69, which large baselines make cheap; the paper leaves it open, and so "
-            "this is the released code's value",
+            "this is the released code's value; what comes first counts, in the reasoning too",
         ),
         Profile(
             "robotxr1/code", _AS_RELEASED, _CODE,
@@ -143,6 +144,9 @@ class SimulatorTask(RuleTask):
     """What a failed run is worth: `lowest`: -4; `rmse`: what `failure_rmse` is."""
     partial_names: Literal["not_empty", "any"] = "not_empty"
     """Which parts of known names earn half: `any`: the empty name too."""
+    read: Literal["answer", "whole"] = "answer"
+    """Where dictionary and decision are looked for: `answer`: in the last block <answer>, or where there is none in all
+    but reasoning (<think>, <thinking>, <reasoning>); `whole`: in the whole text. The first one there counts."""
     limits: Limits = Limits(wall_s=10.0, cpu_s=10.0, memory_mb=512, attempt_wall_s=20.0)
     """Of each run; default here: 10 s and 512 MB."""
 
@@ -165,17 +169,17 @@ class SimulatorTask(RuleTask):
         read = dict(_READ)
         if self.profile is not None and self.mode is Mode.DECISION:
             read[Mode.DECISION] = (*read[Mode.DECISION], *_AS_RELEASED)  # what a profile presets
-        self.refuse_fields_of_other_kinds(self.mode, read, _TOLD[self.mode])
-        for place, what in self._missing():
-            raise misplaced((place,), what, absent=True)
-        if self.mode is Mode.RACE_CAR and not isinstance(self.track, str) and not 6 <= len(self.track) <= 2000:
-            raise misplaced(("track",), f"a track has 6 to 2000 rows, and this one has {len(self.track)}")
         if self.mode is Mode.PLUG_IN and not self.requires:
             raise misplaced(
                 ("simulator",),
                 f"unknown simulator {self.simulator!r}",
                 f"use {RACE_CAR}, or name in `requires` the module of the package that brings it",
             )
+        self.refuse_fields_of_other_kinds(self.mode, read, _TOLD[self.mode])
+        for place, what in self._missing():
+            raise misplaced((place,), what, absent=True)
+        if self.mode is Mode.RACE_CAR and not isinstance(self.track, str) and not 6 <= len(self.track) <= 2000:
+            raise misplaced(("track",), f"a track has 6 to 2000 rows, and this one has {len(self.track)}")
         return self
 
     def _missing(self) -> Iterator[tuple[str, str]]:

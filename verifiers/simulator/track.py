@@ -121,7 +121,9 @@ def _made(x: Array, y: Array, left: Array, right: Array) -> Track:
     closed = [np.append(column, column[0]) for column in (x, y, left, right)]
     curve = CubicSpline(knots, np.stack(closed[:2], axis=1), bc_type="periodic")
     fine = np.linspace(0.0, knots[-1], 20 * math.ceil(knots[-1] / _SPACING_M) + 1)
-    arc = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(curve(fine), axis=0).T))))
+    steps = np.diff(curve(fine), axis=0)
+    _refuse_tight(steps, *(np.interp(fine[1:], knots, column) for column in closed[2:]))
+    arc = np.concatenate(([0.0], np.cumsum(np.hypot(*steps.T))))
     length_m = float(arc[-1])
     if not SHORTEST_M <= length_m <= LONGEST_M:
         raise TaskFault(f"the track is {length_m:.1f} m long: {SHORTEST_M:g} to {LONGEST_M:g} m are driven")
@@ -133,9 +135,23 @@ def _made(x: Array, y: Array, left: Array, right: Array) -> Track:
     return _checked(length_m, curvature, widths[0], widths[1])
 
 
-def _checked(length_m: float, curvature: Array, left: Array, right: Array) -> Track:
-    if max(float(np.max(curvature * left)), float(np.max(-curvature * right))) > _TIGHTEST:
+def _refuse_tight(steps: Array, left: Array, right: Array) -> None:
+    """Raise TaskFault if a bend has no room for its inner edge. `steps` lead along the centre line, to where the half
+    widths are; they are shorter than the spacing of the track, whose places may lie on both sides of a tight bend.
+
+    A line that turns back on the spot, as an open one does at its ends, has no curvature there: only its steps tell.
+    """
+    following = np.roll(steps, -1, axis=0)
+    along = np.sum(steps * following, axis=1)
+    if np.min(along) <= 0.0:
+        raise TaskFault("the track turns back on the spot: give a loop, whose last row leads on to the first")
+    across = steps[:, 0] * following[:, 1] - steps[:, 1] * following[:, 0]
+    bend = np.arctan2(across, along) / np.hypot(*steps.T)
+    if max(float(np.max(bend * left)), float(np.max(-bend * right))) > _TIGHTEST:
         raise TaskFault("the track is too wide for its bends: its inner edge has no radius left")
+
+
+def _checked(length_m: float, curvature: Array, left: Array, right: Array) -> Track:
     spacing_m = length_m / len(curvature)
     race_line = _race_line(curvature, left, right, spacing_m)
     slope = (np.roll(race_line, -1) - np.roll(race_line, 1)) / (2.0 * spacing_m)

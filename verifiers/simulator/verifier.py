@@ -11,7 +11,7 @@ from assay.schema import Usage, Verdict
 from assay.verifiers.remembered import Settled
 from assay.verifiers.rules.rule import Term, conclude
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, add_usage
-from assay.verifiers.simulator.dictionary import Refused, find_dictionary, settle
+from assay.verifiers.simulator.dictionary import Refused, answer_of, find_dictionary, settle
 from assay.verifiers.simulator.driving import Lap, drive, drive_defaults
 from assay.verifiers.simulator.interface import Parameter
 from assay.verifiers.simulator.parameters import RACE_CAR_PARAMETERS
@@ -57,12 +57,12 @@ class SimulatorVerifier:
         """Return the verdict. Raises TaskFault, InfraFault and Inconclusive."""
         match task.mode:
             case Mode.DECISION:
-                return conclude(task, DECISION_TERMS, score_decision(task, completion))
+                return conclude(task, DECISION_TERMS, score_decision(task, completion, _read(task, completion)))
             case Mode.MEASURED:
                 return _judge_measured(task, completion)
             case Mode.RACE_CAR | Mode.PLUG_IN:
                 baseline, usage = self._baseline(task, slot)
-                given = find_dictionary(completion)
+                given = find_dictionary(_read(task, completion))
                 driven = _driven(task, slot, given, baseline)
                 driven = replace(driven, usage=add_usage(usage, driven.usage))
                 return _judge_driven(task, completion, given, baseline, driven)
@@ -84,7 +84,7 @@ class SimulatorVerifier:
 
 def _judge_measured(task: SimulatorTask, completion: str) -> Verdict:
     """Judge by errors that the task gives. Raises TaskFault where one is missing."""
-    given = find_dictionary(completion)
+    given = find_dictionary(_read(task, completion))
     assert task.baseline_rmse is not None  # the task model sees to it
     if task.simulated_rmse is None and given is not None:
         raise TaskFault("simulated_rmse is null: drive these parameters, and give their error")
@@ -93,6 +93,10 @@ def _judge_measured(task: SimulatorTask, completion: str) -> Verdict:
     failed = given is None or is_sentinel
     errors = (task.baseline_rmse, None if failed else measured)
     return conclude(task, CONTROL_TERMS, score_control(task, completion, given, _known(task), errors))
+
+
+def _read(task: SimulatorTask, completion: str) -> str:
+    return completion if task.read == "whole" else answer_of(completion)
 
 
 def _known(task: SimulatorTask) -> Mapping[str, Parameter]:

@@ -30,8 +30,7 @@ _NONCE_BYTES = 16
 _END_S = 1.0  # how long a candidate that closed its link may take to end before it is killed
 _KILL_S = 10.0  # how long a killed one may take
 _ORACLE_LEAST = {"memory_mb": 512, "cpu_s": 10.0, "processes": 64, "disk_mb": 64, "files": 256}
-_SET_UP_S = 20.0  # wall seconds that tests may take before the first of them begins
-_RESIDENT_LIMITS = Limits.model_validate({**_ORACLE_LEAST, "wall_s": _SET_UP_S})
+_RESIDENT_LIMITS = Limits.model_validate(_ORACLE_LEAST)
 """What a resident oracle may use: tasks that allow more get an oracle of their own."""
 _FREE_MS = 50  # how long a resident oracle may take to say that it is free, once the last test has ended
 _KEPT_OUTPUT = 1 << 16  # bytes of output kept of each candidate
@@ -54,6 +53,8 @@ class Casting:
     """Descriptors that it is given beside the channels; the caller's to close."""
     judged_by: str = "the tests"
     """What runs there, in messages."""
+    set_up_s: float = 20.0
+    """Wall seconds that tests may take before the first of them begins."""
 
     @property
     def shared(self) -> bool:
@@ -256,7 +257,8 @@ class Cast:
     def _ask_resident(self) -> None:
         """Hand the tests to the slot's resident oracle; one that has just ended is replaced once."""
         flavour = self._casting.surroundings.flavour
-        launch = Launch(Role.ORACLE, _RESIDENT, b"", _RESIDENT_LIMITS, flavour, network=False)
+        limits = _RESIDENT_LIMITS.model_copy(update={"wall_s": self._casting.set_up_s})
+        launch = Launch(Role.ORACLE, _RESIDENT, b"", limits, flavour, network=False)
         plan_fd = write_payload(self._plan)
         try:
             for _ in range(2):
@@ -303,7 +305,7 @@ class Cast:
         if role is not Role.ORACLE:
             return limits
         least = {name: max(value, getattr(limits, name)) for name, value in _ORACLE_LEAST.items()}
-        return limits.model_copy(update={**least, "wall_s": _SET_UP_S})
+        return limits.model_copy(update={**least, "wall_s": self._casting.set_up_s})
 
     def _hang_up(self) -> None:
         self.confirm()

@@ -85,7 +85,8 @@ class SqlTask(RuleTask):
     gold_sql: str = Field(min_length=1, max_length=1_000_000)
     """A query that gives the right rows."""
     tag: Need = Need.OPTIONAL
-    """Whether the answer must stand in a block of `answer_tag`; else the text after the reasoning is read too."""
+    """Whether the answer must stand in a block of `answer_tag`, which then is not null; else the text after the
+    reasoning is read too."""
     answer_tag: str | None = Field("answer", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)
     """The tag; null looks for none."""
     fence: Need = Need.OPTIONAL
@@ -100,7 +101,9 @@ class SqlTask(RuleTask):
     earned more than wrong rows do."""
     signed: bool = False
     """Whether a term that is not met is -1 instead of 0. Where a query gives no rows, `match` stays 0, unless that
-    earned more than wrong rows do: then it is -1. A refused statement, and no answer, earn the lowest reward."""
+    earned more than wrong rows do: then it is -1. No answer earns the lowest reward, and so does a statement that would
+    do more than read where `refused` is `violation`; where it is `mismatch` that earns what wrong rows do, which may be
+    more than what a query that fails earns: under `sql-r1/code` 0, a syntax error -1."""
     compare: Rows = Rows.BAG
     """Whether rows count as often as they occur."""
     order: Order = Order.AUTO
@@ -139,6 +142,21 @@ class SqlTask(RuleTask):
             return document
         return document_including(document, (_ENGINE,))
 
+    @model_validator(mode="before")
+    @classmethod
+    def _tell_the_gold_from_its_query(cls, document: Any) -> Any:
+        if isinstance(document, Mapping) and "gold" in document and "gold_sql" not in document:
+            what = "required: a query that gives the right rows; `gold` is a whole completion"
+            raise misplaced(("gold_sql",), what, "say the query in `gold_sql`", absent=True)
+        return document
+
+    @field_validator("order_keys", mode="before")
+    @classmethod
+    def _count_from_one(cls, keys: Any) -> Any:
+        if isinstance(keys, list | tuple) and any(type(key) is int and key < 1 for key in keys):
+            raise ValueError("columns are counted from 1")
+        return keys
+
     @field_validator("database")
     @classmethod
     def _stay_below_the_folder(cls, name: str) -> str:
@@ -167,6 +185,13 @@ class SqlTask(RuleTask):
         if is_blank(sql):
             raise ValueError("there is no statement")
         return sql
+
+    @model_validator(mode="after")
+    def _name_a_required_tag(self) -> Self:
+        if self.tag is Need.REQUIRED and self.answer_tag is None:
+            what = "there is no tag to be required: `answer_tag` is null"
+            raise misplaced(("tag",), what, "name it in answer_tag, or leave `tag` out")
+        return self
 
     @model_validator(mode="after")
     def _have_one_database(self) -> Self:

@@ -44,6 +44,10 @@ def test_the_same_seed_is_the_same_trajectory() -> None:
         ([7], {}, 0.0),
         ([7] * 200, {"illegal": "ignore"}, 0.0),
         ([0] * 200, {"success_return": -200}, 1.0),
+        ([0] * 200, {"success_return": -200, "max_steps": 200}, 1.0),
+        ([1] * 100, {"success_return": -120, "max_steps": 100}, 0.0),
+        ([1] * 199, {"success_return": -199, "max_steps": 199}, 0.0),
+        ([1] * 99 + [7], {"success_return": -120, "max_steps": 100, "illegal": "noop", "noop_action": 1}, 0.0),
         ([0] * 200, {}, 0.0),
     ],
 )
@@ -63,7 +67,8 @@ def test_what_was_not_played_has_achieved_nothing(actions: list[int], fields: di
     [
         (SOLVED, {}, "verified, but other terms earn less than they could: terminated after 6 steps with the return 1"),
         (SOLVED[:1], {}, "not verified: left off after 1 step with the return 0"),
-        ([0] * 9, {"max_steps": 9}, "not verified: truncated after 9 steps with the return 0"),
+        ([0] * 9, {"max_steps": 9}, "not verified: cut by max_steps after 9 steps with the return 0"),
+        ([0, 2] * 60, {}, "not verified: truncated after 100 steps with the return 0"),
         (["fly", 1], {}, "not verified: ended by an illegal action after 0 steps with the return 0; action 1: 'fly'"),
         ([1, 9], {}, "not verified: ended by an illegal action after 1 step with the return 0; action 2: 9"),
         ([9, 1], {"illegal": "ignore"}, "not verified: left off after 2 steps with the return 0; action 1: 9"),

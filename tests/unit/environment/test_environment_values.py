@@ -37,6 +37,25 @@ def test_lists_are_found_in_tags_and_fences(completion: str, actions: list[Any] 
         assert read_actions(completion, "answer") == actions
 
 
+@pytest.mark.parametrize(
+    ("completion", "actions"),
+    [
+        ("<think><answer>[1]</answer></think> I give up", None),
+        ("<think><answer>[1]</answer>", None),
+        ("<think><answer>[1]</answer></think>\n```json\n[2]\n```", [2]),
+        ("<answer>[1]</answer> no</think><answer>[2]</answer>", [2]),
+        ("<thinking>x</thinking><answer>[2]</answer><think>right?", [2]),
+    ],
+)
+def test_drafts_in_the_reasoning_are_no_actions(completion: str, actions: list[object] | None) -> None:
+    """Nor is what follows a reasoning that does not end."""
+    if actions is None:
+        with pytest.raises(NoActions):
+            read_actions(completion, "answer")
+    else:
+        assert read_actions(completion, "answer") == actions
+
+
 def test_without_a_tag_the_whole_completion_is_the_list() -> None:
     """As a task may say."""
     assert read_actions(" [1, 2]\n", None) == [1, 2]
@@ -145,7 +164,7 @@ def test_observations_are_copies_of_bounded_size() -> None:
 
 def test_records_survive_their_journey_and_nothing_else_does() -> None:
     """Types and finiteness are checked: the other side may be confused."""
-    record = Record(3, 1, 0.5, True, False, False, 2, 1.0, 0.25, "é" * 1000, "said")
+    record = Record(3, 1, 0.5, True, False, False, False, 2, 1.0, 0.25, "é" * 1000, "said")
 
     assert unpack_record(pack_record(record)).said == "said"
     assert len(pack_record(record)) < 2000

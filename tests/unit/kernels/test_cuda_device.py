@@ -1,18 +1,15 @@
 """CUDA devices over a fake of cupy: the contract of devices, whose fault errors are, and what a call does."""
 
 import importlib.util
-import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
-from fake_cubins import COPY_SIZES, copying, cubin, fake_device
+from cuda_calls import ARGUMENTS, BYTES, GRID, Make, call, calls_of, opened
+from fake_cubins import COPY_SIZES, copying, cubin
 
-from assay.errors import Inconclusive, InfraFault
+from assay.errors import InfraFault
 from assay.sandboxes.devices.conformance import Kit, examine
 from assay.sandboxes.devices.cuda import CudaDevice
 from assay.sandboxes.devices.cuda_runner import CudaRunner
@@ -24,56 +21,9 @@ from assay.sandboxes.devices.interface import (
     Form,
     Grid,
     Launch,
-    Pointer,
     Reply,
     RunnerLimits,
-    Scalar,
 )
-from assay.sandboxes.devices.telemetry import Board, ClockRule, Reading, ScriptedTelemetry
-
-BYTES = 2**16
-GRID = Grid((1, 1, 1), (64, 1, 1))
-ARGUMENTS = (Pointer(0), Pointer(4096), Scalar((64).to_bytes(8, "little")))
-
-
-Make = Callable[..., CudaDevice]
-
-
-@pytest.fixture
-def make() -> Iterator[Make]:
-    """Open fake devices, which are closed afterwards."""
-    with ExitStack() as stack:
-
-        def make_device(*arguments: Any, **environment: str) -> CudaDevice:
-            made = fake_device(*arguments, **environment)
-            stack.callback(made.close)
-            return made
-
-        yield make_device
-
-
-@pytest.fixture
-def device(make: Make) -> CudaDevice:
-    """A fake device."""
-    return make()
-
-
-def opened(device: CudaDevice, artifact: Artifact, size: int = BYTES) -> CudaRunner:
-    """A runner, which did start."""
-    runner = device.open(artifact, size, RunnerLimits())
-    assert isinstance(runner, CudaRunner), runner
-    return runner
-
-
-def call(runner: CudaRunner, grid: Grid = GRID, entry: str = "copy", *, deadline_s: float = 10.0) -> Reply | Failure:
-    """One call over the first 8 kB."""
-    failure = runner.stage(Call(0, 8192, (Launch(entry, ARGUMENTS, grid),), deadline_s))
-    return failure or runner.run()
-
-
-def calls_of(log: Path) -> list[list[object]]:
-    """What was asked of the fake, in order."""
-    return [json.loads(line) for line in log.read_text().splitlines()]
 
 
 def test_cuda_keeps_the_contract_of_devices(device: CudaDevice) -> None:
@@ -248,84 +198,6 @@ def test_every_kind_of_launch_copies(make: Make, tmp_path: Path, grid: Grid, nam
     assert bytes(runner.segment[4096:4160]) == bytes(range(64))
     assert name in [one[0] for one in calls_of(tmp_path / "log")]
     on.close()
-
-
-def test_a_device_that_others_compute_on_is_not_timed(make: Make) -> None:
-    """Neither begun with nor believed afterwards."""
-    with pytest.raises(Inconclusive, match="2 other processes"):
-        make(ScriptedTelemetry(others=(1, 2)))
-
-    telemetry = ScriptedTelemetry()
-    on = make(telemetry)
-    telemetry.others = (3,)
-    with pytest.raises(Inconclusive, match="1 other"):
-        on.close()
-    assert telemetry.is_closed
-
-
-def test_a_device_that_does_not_tell_who_is_on_it_is_labelled(make: Make) -> None:
-    """It may be ours alone, or not: results say that nobody knows. One that stops telling has told nothing."""
-    silent, told = ScriptedTelemetry(others=None), ScriptedTelemetry()
-    silent_device, told_device = make(silent), fake_device(told)
-
-    assert "neighbours_unknown" in silent_device.settle().labels
-    assert "neighbours_unknown" not in told_device.settle().labels
-    told.others = None
-    with pytest.raises(Inconclusive, match="no longer tells"):
-        told_device.close()
-    silent_device.close()
-
-
-def test_41_clocks_that_cannot_be_locked_are_told_or_refused(make: Make) -> None:
-    """Denied: the run is labelled `unlocked`, and refused where the lock is required."""
-    on = make(ScriptedTelemetry(), ClockRule(1410))
-    assert "unlocked" in on.settle().labels
-    on.close()
-
-    with pytest.raises(InfraFault, match="cannot be locked at 1410 MHz"):
-        make(ScriptedTelemetry(), ClockRule(1410, must_lock=True))
-
-
-def test_41_clocks_are_locked_while_the_device_is_open(make: Make) -> None:
-    """And given back; a clock that is elsewhere all the same is told."""
-    telemetry = ScriptedTelemetry(allows_locking=True, reading=Reading(sm_mhz=1400))
-    on = make(telemetry, ClockRule(1410, must_lock=True))
-
-    assert telemetry.locked_mhz == 1410
-    assert "unlocked" not in on.settle().labels
-    telemetry.reading = Reading(sm_mhz=1980)
-    assert "unlocked" in on.settle().labels
-    on.close()
-    assert telemetry.locked_mhz is None
-
-
-@pytest.mark.parametrize(
-    ("reading", "is_throttled", "word"),
-    [
-        (Reading(sm_mhz=1900), False, "sm_mhz=1900"),
-        (Reading(sm_mhz=1900, reasons=0x40), True, "hw_thermal_slowdown"),
-        (Reading(sm_mhz=1900, reasons=0x4), False, "power_capped"),
-        (Reading(sm_mhz=900, reasons=0x4), True, "power_cap"),
-        (Reading(is_ecc_on=True), False, "ecc=on"),
-    ],
-)
-def test_a_round_on_a_slowed_device_does_not_count(make: Make, reading: Reading, is_throttled: bool, word: str) -> None:
-    """By NVML's reasons, and by a power cap that takes more than a quarter of the clock."""
-    board = Board("GPU-1", "Scripted", "580.1", "GPU-1", most_sm_mhz=1980)
-    on = make(ScriptedTelemetry(board, reading))
-
-    state = on.settle()
-
-    assert state.is_throttled is is_throttled
-    assert word in state.labels
-    assert {"gpu=Scripted", "driver=580.1"} <= set(state.labels)
-
-
-def test_instances_of_mig_are_told(make: Make) -> None:
-    """They share clocks and power with others."""
-    on = make(ScriptedTelemetry(Board("MIG-1", "Scripted", "580.1", "GPU-1")))
-
-    assert {"mig", "shared", "unlocked"} <= set(on.settle().labels)
 
 
 def test_the_worker_never_imports_cupy() -> None:

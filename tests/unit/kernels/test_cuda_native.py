@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from cuda_calls import ARGUMENTS, BYTES
 from fake_cubins import copying, fake_device
 from scripted_kernels import SECRET, refused
 from starved import Starved
@@ -26,10 +27,8 @@ from assay.sandboxes.devices.interface import (
     FailureKind,
     Form,
     Launch,
-    Pointer,
     Reply,
     RunnerLimits,
-    Scalar,
 )
 from assay.verifiers.kernels.findings import Reason
 from assay.verifiers.kernels.measure import check_reference, measure
@@ -39,7 +38,6 @@ from assay.verifiers.kernels.session import Session, Trial
 from assay.verifiers.kernels.task import KernelTask
 from assay.verifiers.kernels.time_shares import TimeShares
 
-BYTES = 2**16
 HEAD = """#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -52,7 +50,6 @@ HEAD = """#define _GNU_SOURCE
 void assay_call(void **x, void *stream);
 """
 CALL = "void assay_call(void **x, void *stream) { (void)stream; "
-ARGUMENTS = (Pointer(0), Pointer(4096), Scalar((64).to_bytes(8, "little")))
 Build = Callable[[str], Artifact]
 
 
@@ -135,6 +132,19 @@ def test_whoever_speaks_without_being_asked_is_found(device: CudaDevice, build: 
 
 
 @pytest.mark.skipif(not syscalls.landlock_version(), reason="no Landlock")
+def test_who_leaves_unread_what_it_is_told_broke_the_protocol(device: CudaDevice, build: Build) -> None:
+    """The channel would fill up, call by call, until the judge waits for room in it for ever."""
+    answers = "int from = 0; char told; for (int fd = 3; fd < 256; fd++) { "
+    answers += "if (setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &from, sizeof from)) continue; "
+    answers += 'do send(fd, "d", 1, 0); while (recv(fd, &told, 1, MSG_PEEK) == 1); }'
+    runner = opened(device, build(f"{CALL} (void)x; {answers} }}"))
+
+    replies = [call(runner), call(runner), call(runner)]
+
+    assert all(isinstance(reply, Reply) for reply in replies[:2]), replies
+    assert replies[2] == Failure(FailureKind.PROTOCOL, "it left unread what it was told")
+
+
 def test_a_native_kernel_reaches_nothing_but_the_device(device: CudaDevice, build: Build, tmp_path: Path) -> None:
     """No file to write, no socket, no other process to start or to trace, nobody's user; threads it has."""
     tmp_path.chmod(0o777)

@@ -17,7 +17,8 @@ from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.session import Trial
 from assay.verifiers.kernels.task import KernelTask
 
-HONEST_S = 4e-4
+HONEST_S = 2e-3
+"""The fake device computes on the host meanwhile: what is shorter than that takes longer on the wall."""
 Run = Callable[..., Finding]
 
 
@@ -64,7 +65,7 @@ def test_a_twice_as_fast_kernel_is_measured_as_that(run: Run) -> None:
 
     assert speed(found).speedup == pytest.approx(2.0, rel=0.02)
     assert speed(found).is_significant
-    assert earned(found, axpy_task()).scored.terms["speed"] == pytest.approx(2.0, rel=0.1)
+    assert 1.3 < earned(found, axpy_task()).scored.terms["speed"] <= 2.04  # calls that the machine held up are charged
     assert isinstance(found, Measured)
     assert {"unlocked", "gpu=Scripted", "sm_mhz=1980"} <= set(found.flags)
 

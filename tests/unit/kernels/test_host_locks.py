@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from noted_leases import NotedLeases
 
 from assay.cli.device_findings import folder_findings
 from assay.errors import Inconclusive, InfraFault
@@ -40,28 +41,10 @@ def test_32_jobs_of_one_host_never_overlap(tmp_path: Path) -> None:
     assert [token for _, _, token in sorted(log)] == list(range(1, 7))
 
 
-class _Passing:
-    """Leases that are somebody else's by the time that a job ends."""
-
-    def take(self, device: str) -> Lease:
-        """One."""
-        return Lease(device, 7)
-
-    def renew(self, lease: Lease) -> bool:
-        """No longer."""
-        del lease
-        return False
-
-    def end(self, lease: Lease) -> bool:
-        """No longer."""
-        del lease
-        return False
-
-
 def test_32_a_result_under_a_lease_that_ended_does_not_count(tmp_path: Path) -> None:
     """Whatever was measured: the device may have been somebody else's meanwhile."""
-    with pytest.raises(Inconclusive, match=r"lease 7 .* discarded"):
-        timed_alone(_Passing(), DEVICE, tmp_path, 1, lambda *_: "measured")
+    with pytest.raises(Inconclusive, match=r"lease 1 .* discarded"):
+        timed_alone(NotedLeases(ends_well=False), DEVICE, tmp_path, 1, lambda *_: "measured")
 
 
 def test_a_device_that_stays_busy_leaves_the_attempt_undecided(tmp_path: Path) -> None:
@@ -135,7 +118,7 @@ def test_a_lock_whose_file_was_replaced_is_taken_anew(tmp_path: Path, monkeypatc
     monkeypatch.setattr(fcntl, "flock", flock_late)
     with host_lock(tmp_path, DEVICE, time.monotonic() + 10) as lock:
         assert len(taken) == 2
-        assert lock.is_whole()
+        assert lock.is_in_place()
         with pytest.raises(Inconclusive), host_lock(tmp_path, DEVICE, 0):
             pass
 
@@ -151,10 +134,11 @@ def test_32_a_result_under_a_lock_that_was_removed_does_not_count(tmp_path: Path
         timed_alone(HostLeases(), DEVICE, tmp_path, 1, job)
 
 
-class _Rare:
+class _Rare(NotedLeases):
     """Leases that are somebody else's for a while."""
 
     def __init__(self, free_at: float) -> None:
+        super().__init__()
         self.asked = 0
         self.now_s = 0.0
         self._free_at = free_at
@@ -162,17 +146,7 @@ class _Rare:
     def take(self, device: str) -> Lease | None:
         """One, in the end."""
         self.asked += 1
-        return Lease(device, 1) if self.now_s >= self._free_at else None
-
-    def renew(self, lease: Lease) -> bool:
-        """Always."""
-        del lease
-        return True
-
-    def end(self, lease: Lease) -> bool:
-        """Always."""
-        del lease
-        return True
+        return super().take(device) if self.now_s >= self._free_at else None
 
     def pause(self, seconds: float) -> None:
         """Let time go by."""

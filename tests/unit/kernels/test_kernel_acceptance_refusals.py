@@ -165,7 +165,7 @@ def test_14_a_reference_that_writes_far_from_its_buffers_is_the_tasks_fault() ->
         multiply(call)
         call.segment[0 if min(call.addresses) > len(call.segment) // 2 else -1] ^= 1
 
-    with pytest.raises(TaskFault, match="reference writes 1 bytes outside"):
+    with pytest.raises(TaskFault, match=r"reference writes outside of its buffers .*m=8"):
         run(script(), on=device(script(), script(far)))
 
 
@@ -234,7 +234,7 @@ def test_18_a_tile_that_is_hard_coded_fails_at_a_hidden_shape() -> None:
 
     message = refused(run(script(tiled), task), Reason.UNWRITTEN)
 
-    assert "m=67" in message
+    assert message == "no more is told of a hidden size (correctness 0 at hidden 1)"
 
 
 def test_19_a_task_whose_answer_is_constant_is_rejected() -> None:

@@ -1,5 +1,7 @@
 """Work after answers: when it is refused, and that it is charged where it is not."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scripted_kernels import device, lognormal, refused, run, script, speed
@@ -7,7 +9,9 @@ from scripted_kernels import device, lognormal, refused, run, script, speed
 from assay.errors import Inconclusive, TaskFault
 from assay.sandboxes.devices.interface import Clock, Reply
 from assay.verifiers.kernels.findings import Measured, Reason
-from assay.verifiers.kernels.rounds import clocked, late_work
+from assay.verifiers.kernels.rounds import RoundLog, clocked
+from assay.verifiers.kernels.schedule import ORDERS, Slot
+from assay.verifiers.kernels.unseen import late_work
 
 MARGIN_S = 1e-4
 HONEST = Reply(1e-3, 1e-3, after_cpu_s=1e-5, idle_cpu_s=0.0)
@@ -18,30 +22,42 @@ def late(seconds: float) -> Reply:
     return Reply(1e-3, 1e-3, after_cpu_s=seconds, idle_cpu_s=0.0)
 
 
-@pytest.mark.parametrize("bursts", [1, 2])
-def test_a_burst_of_the_machine_refuses_nobody(bursts: int) -> None:
-    """However long it is: an interrupt is charged to whoever runs."""
-    replies = [HONEST] * (20 - bursts) + [late(20e-3)] * bursts
-
-    assert late_work(replies, MARGIN_S) == ""
-
-
-def test_a_few_in_many_calls_are_the_machines() -> None:
-    """Nine in a hundred are not a tenth."""
-    assert late_work([HONEST] * 91 + [late(5e-3)] * 9, MARGIN_S) == ""
+def rounds(candidate: Sequence[Reply], honest: Sequence[Reply] | None = None) -> RoundLog:
+    """Rounds of these calls of the candidate beside those of the reference and its twin."""
+    log = RoundLog()
+    for number, (mine, theirs) in enumerate(zip(candidate, honest or [HONEST] * len(candidate), strict=True)):
+        order = ORDERS[number % len(ORDERS)]
+        log.add(0, order, {Slot.REFERENCE: theirs, Slot.CANDIDATE: mine, Slot.TWIN: theirs}, 0.0)
+    return log
 
 
-@pytest.mark.parametrize(("calls", "bursts"), [(12, 3), (100, 10), (3, 3)])
-def test_bursts_that_come_again_are_work(calls: int, bursts: int) -> None:
-    """Several, and a tenth of the calls; the message counts them."""
-    told = late_work([HONEST] * (calls - bursts) + [late(5e-3)] * bursts, MARGIN_S)
-
-    assert f"{bursts} of {calls} calls" in told
+@pytest.mark.parametrize("bursts", [1, 3, 12])
+def test_bursts_of_the_machine_refuse_nobody(bursts: int) -> None:
+    """However long they are: an interrupt is charged to whoever runs."""
+    assert late_work(rounds([HONEST] * (30 - bursts) + [late(20e-3)] * bursts), MARGIN_S) == ""
 
 
-def test_a_little_beyond_the_margin_is_no_work() -> None:
-    """Two hundredths of the work before answers are allowed, as long as the usual call keeps the margin."""
-    assert late_work([HONEST] * 80 + [late(MARGIN_S + 5e-5)] * 20, MARGIN_S) == ""
+def test_what_the_reference_shows_too_is_the_machines() -> None:
+    """In every call of both."""
+    assert late_work(rounds([late(5e-3)] * 30, [late(5e-3)] * 30), MARGIN_S) == ""
+
+
+@pytest.mark.parametrize("calls", [13, 30, 100])
+def test_work_after_most_answers_is_work(calls: int) -> None:
+    """In nine of ten rounds and beyond both honest calls; the message tells how much."""
+    told = late_work(rounds([HONEST] * (calls // 30) + [late(5e-3)] * (calls - calls // 30)), MARGIN_S)
+
+    assert f"5.000 ms in the usual of {calls} calls" in told
+
+
+def test_a_dozen_rounds_accuse_nobody() -> None:
+    """Chance alone does the same to one in 500,000, and there are many attempts."""
+    assert late_work(rounds([late(5e-3)] * 12), MARGIN_S) == ""
+
+
+def test_a_little_within_the_margin_is_no_work() -> None:
+    """It is charged."""
+    assert late_work(rounds([late(0.9 * MARGIN_S)] * 100), MARGIN_S) == ""
 
 
 @pytest.mark.parametrize("clock", [Clock.WALL, Clock.CPU])

@@ -63,6 +63,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
         ({"backend": "cuda", "tier": "native", "plan": [{"kernel": "gemm"}]}, "launches itself"),
         ({"backend": "cuda", "tier": "device_only", "language": "torch"}, "device_only kernels in cuda_cpp"),
         ({"tier": "device_only"}, "cpu runs no device_only kernels"),
+        ({"tier": "device_only", "language": "triton"}, "cpu runs no kernels in triton: it runs c, torch"),
         ({"backend": "cuda", "plan": []}, "plan"),
         ({"backend": "cuda", "plan": [{"kernel": "gemm", "blocks": ["q"]}]}, "reads 'q', which is no axis"),
         ({"backend": "cuda", "plan": [{"kernel": "gemm", "arguments": ["q"]}]}, "passes 'q', which is no parameter"),

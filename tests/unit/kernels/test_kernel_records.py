@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from scripted_kernels import SECRET, gemm_task, operands, run, script, times
 
-from assay.details import LONGEST_NAME, MOST_NAMES, Artifact, Details, Device
+from assay.details import LONGEST_NAME, MOST_NAMES, ArtifactRecord, Details, DeviceRecord
 from assay.sandboxes.devices.interface import Form
 from assay.verifiers.kernels.device_gate import CubinFacts, DeviceRules, check_cubin
 from assay.verifiers.kernels.findings import Measured
-from assay.verifiers.kernels.mentions import KINDS, mentions
+from assay.verifiers.kernels.mentions import KINDS, find_mentions
 from assay.verifiers.kernels.native_gate import NativeFacts, NativeRules, check_native
 from assay.verifiers.kernels.records import record_artifact, record_session
 
 RECORDED = Path(__file__).parent / "recorded"
-HELD = Device(name="scripted", state=("unlocked",), lease=7)
+HELD = DeviceRecord(name="scripted", state=("unlocked",), lease=7)
 
 
 def test_a_session_is_told_shape_by_shape() -> None:
@@ -88,7 +88,7 @@ def test_static_facts_of_both_gates_are_told() -> None:
     assert (cubin.arch, [(one.name, one.shared_bytes, one.max_threads) for one in cubin.kernels]) == (
         "sm_90", [("axpy", 1024, 128)],
     )  # fmt: skip
-    assert module == Artifact(form="module", sha256=module.sha256, size_bytes=12)
+    assert module == ArtifactRecord(form="module", sha256=module.sha256, size_bytes=12)
 
 
 def test_names_that_a_candidate_chose_are_bounded() -> None:
@@ -116,7 +116,7 @@ def test_names_that_a_candidate_chose_are_bounded() -> None:
 )
 def test_40_what_a_source_names_is_told(source: str, kinds: tuple[str, ...]) -> None:
     """Outside of comments, in C, as the catalogue of hacks has it (C13, and streams of published kernels)."""
-    assert mentions(source, is_python=False) == kinds
+    assert find_mentions(source, is_python=False) == kinds
 
 
 def test_what_a_module_names_is_told() -> None:
@@ -125,6 +125,6 @@ def test_what_a_module_names_is_told() -> None:
         "import torch  # cudaStreamCreate\nclass ModelNew:\n    def forward(self, a, b): return torch.matmul(a, b)\n"
     )
 
-    assert mentions(source, is_python=True) == ("library",)
-    assert mentions("s = torch.cuda.Stream()", is_python=True) == ("stream",)
-    assert set(mentions("ctypes", is_python=True)) <= set(KINDS)
+    assert find_mentions(source, is_python=True) == ("library",)
+    assert find_mentions("s = torch.cuda.Stream()", is_python=True) == ("stream",)
+    assert set(find_mentions("ctypes", is_python=True)) <= set(KINDS)

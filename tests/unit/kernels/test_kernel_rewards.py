@@ -1,5 +1,6 @@
 """What a finding earns, how long a source is, and which tasks are refused."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +30,7 @@ def shape(weight: float = 1.0, mean_diff: float = 0.0, alone_s: float | None = N
     """Times at one shape, twice as fast but for what is given."""
     found = replace(SPEED, **speed)
     return ShapeTimes(
-        {"m": 8}, weight, Clock.WALL, found, 0.0, True, alone_s, mean_diff, 0.5, 2.0, 1, True, throttled=0
+        {"m": 8}, weight, Clock.WALL, found, 0.0, True, alone_s, mean_diff, 0.5, 2.0, 1, True, throttled=0, size="m=8"
     )  # fmt: skip
 
 
@@ -51,6 +52,23 @@ def test_hardened_pays_what_is_certain() -> None:
     assert reward(measured(shape())) == pytest.approx(1.8)
     assert reward(measured(shape(is_significant=False))) == 1.0
     assert reward(measured(shape(speedup=0.5, low=0.4, safe_low=0.4))) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("formula", Formula)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        shape(),
+        shape(speedup=1e9, low=1e9, safe_low=1e9, cuda_l2_eq2=1e9, cuda_l2_code=1e9),
+        shape(speedup=1e-12, low=1e-12, safe_low=1e-12, cuda_l2_eq2=-1.0, cuda_l2_code=-1.0),
+        shape(cuda_l2_eq2=math.inf, cuda_l2_code=math.nan, mean_diff=1e300),
+    ],
+)
+def test_no_kernel_can_drive_a_term_out_of_its_range(formula: Formula, odd: ShapeTimes) -> None:
+    """That would be a fault of this verifier, and no reward: neither by its speed nor by how far its outputs differ."""
+    published = {"alpha": 1.0, "beta": 1.0} if formula is Formula.CUDA_L2_EQ3 else {}
+
+    assert math.isfinite(reward(Measured((odd,), 1e300, 100, {}), 10**6, formula=formula, **published))
 
 
 @pytest.mark.parametrize("formula", [formula for formula in Formula if formula is not Formula.CUDA_L2_EQ3])
@@ -97,11 +115,28 @@ def test_caps_and_floors_hold_before_shapes_are_joined(formula: Formula) -> None
 @pytest.mark.parametrize("formula", [formula for formula in Formula if formula is not Formula.CUDA_L2_EQ3])
 def test_a_refused_candidate_earns_the_minimum(reason: Reason, formula: Formula) -> None:
     """By every formula; the outcome says what happened, and the message why."""
-    refused = Refused(reason, "told", Where(Phase.ROUND, {"m": 8}, 3))
+    refused = Refused(reason, "told", Where(Phase.ROUND, {"m": 8}, 3, "m=8"))
 
     assert reward(refused, formula=formula, minimum=-1.0) == -1.0
     assert OUTCOMES[reason] is REFUSALS[reason]
     assert earned(refused).scored.message == f"{reason}: told (round 3 at m=8)"
+
+
+@pytest.mark.parametrize(("rows", "terms", "is_refused"), [(1, 200_000, False), (1, 4_000_000, True)])
+def test_sums_so_long_that_parts_may_be_left_out_are_the_tasks_fault(rows: int, terms: int, is_refused: bool) -> None:
+    """The bound of rounding errors grows faster than what is left out, also where nothing else is told of an output."""
+    task = KernelTask.model_validate(
+        {
+            "id": "long",
+            "verifier": "kernel",
+            "kernel": "reduction/float32",
+            "public_shapes": [{"axes": {"rows": rows, "cols": terms}}],
+            "hidden_shapes": [],
+            "checks": ["normal"],
+        }
+    )
+
+    assert any("3% of 'x' can be left out" in fault for fault in lint(task)) is is_refused
 
 
 def test_equation_3_needs_pairs() -> None:

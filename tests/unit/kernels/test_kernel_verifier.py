@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.details import Artifact as Compiled
-from assay.details import Details, Device
+from assay.details import ArtifactRecord, Details, DeviceRecord
 from assay.errors import Inconclusive, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.devices.interface import Artifact, Form
@@ -20,7 +19,7 @@ from assay.verifiers.evaluate import Evaluation, Evaluator
 from assay.verifiers.kernels.building import Builder, Built
 from assay.verifiers.kernels.judging import Known, Pair, Trialled
 from assay.verifiers.kernels.parties import Kernel
-from assay.verifiers.kernels.rewards import Paid
+from assay.verifiers.kernels.rewards import Paid, lowest
 from assay.verifiers.kernels.task import Backend, KernelTask
 from assay.verifiers.kernels.verifier import KernelVerifier
 from assay.verifiers.registry import Registry
@@ -74,9 +73,14 @@ class FakeMeasurer:
         return self.answer()
 
 
+def scored(speed: float, message: str = "", **terms: float) -> Scored:
+    """All terms of a kernel, at their low ends but for these."""
+    return Scored({**lowest(TASK.reward_rule), "speed": speed, "correct": 1.0, **terms}, message=message)
+
+
 def paid(speed: float, outcome: Outcome | None = None, message: str = "", known: Known = KNOWN) -> Trialled:
     """A session that earned so much."""
-    return Trialled(Paid(Scored({"speed": speed, "correct": 1.0}, message=message), outcome), known)
+    return Trialled(Paid(scored(speed, message), outcome), known)
 
 
 def raising(error: Exception) -> Callable[[], Trialled]:
@@ -121,8 +125,7 @@ def test_a_right_kernel_that_is_faster_beyond_doubt_has_passed(
     faster: float, speed: float, fields: dict[str, Any], outcome: Outcome
 ) -> None:
     """Where the task has no threshold of its own, and something was earned; full marks pass as everywhere."""
-    terms = {"speed": speed, "correct": 1.0, "faster": faster}
-    judged, _ = verifier(lambda: Trialled(Paid(Scored(terms), None), KNOWN))
+    judged, _ = verifier(lambda: Trialled(Paid(scored(speed, faster=faster), None), KNOWN))
 
     verdict = judged.judge(TASK.model_copy(update=fields), ANSWER, FakeSlot())
 
@@ -131,9 +134,10 @@ def test_a_right_kernel_that_is_faster_beyond_doubt_has_passed(
 
 def test_the_verdict_carries_how_it_was_timed_and_what_it_was_compiled_to() -> None:
     """Both records in one, and in the result; nothing where nothing was compiled."""
-    artifact, held = Compiled(form="shared_object", sha256="0" * 64, size_bytes=6), Device(name="cpu", lease=3)
-    trialled = Trialled(Paid(Scored({"speed": 1.5, "correct": 1.0}), None), KNOWN, Details(device=held, checked=9))
-    judged, _ = verifier(lambda: trialled, built=Built(KERNEL, artifact=artifact))
+    artifact = ArtifactRecord(form="shared_object", sha256="0" * 64, size_bytes=6)
+    held = DeviceRecord(name="cpu", lease=3)
+    trialled = Trialled(Paid(scored(1.5), None), KNOWN, Details(device=held, checked=9))
+    judged, _ = verifier(lambda: trialled, built=Built(KERNEL, record=artifact))
     broken, _ = verifier(lambda: trialled, built=Built(None, Outcome.COMPILE_ERROR))
 
     verdict = judged.judge(TASK, ANSWER, FakeSlot())

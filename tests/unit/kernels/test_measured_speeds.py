@@ -12,7 +12,7 @@ from assay.sandboxes.devices.interface import Clock
 from assay.schema import Result
 from assay.service.telemetry import Gauges, render
 from assay.service.telemetry import Tally as ServiceTally
-from assay.verifiers.kernels.measured_speeds import BUCKETS, SpeedTally, Timed, bucket, flag, timed
+from assay.verifiers.kernels.measured_speeds import BUCKETS, SpeedTally, Timed, bucket_of, flag, read_result
 
 
 def result(outcome: Outcome, **fields: Any) -> Result:
@@ -45,7 +45,7 @@ RESULTS = [
 
 def test_buckets_are_as_wide_above_one_as_below() -> None:
     """Each holds its lower end."""
-    assert [bucket(speed) for speed in (0.01, 0.5, 0.8, 0.95, 1.0, 1.05, 1.25, 2.0, 9.0)] == [
+    assert [bucket_of(speed) for speed in (0.01, 0.5, 0.8, 0.95, 1.0, 1.05, 1.25, 2.0, 9.0)] == [
         BUCKETS[index] for index in (0, 1, 2, 3, 3, 4, 5, 6, 6)
     ]
     assert BUCKETS[3] == "0.95 to 1.05"
@@ -55,10 +55,10 @@ def test_right_kernels_are_counted_and_nulls_by_what_they_measured() -> None:
     """Not wrong ones, those of other verifiers, and such as ended before."""
     tally = SpeedTally()
     for one in RESULTS:
-        tally.add(timed(one))
+        tally.add(read_result(one))
 
     assert list(tally.rows()) == [("0.95 to 1.05", 1, 3), ("2 and more", 0, 1), ("not measured", 1, 1)]
-    assert timed(result(Outcome.INCONCLUSIVE, flags=(flag(1e-7),))) == Timed("below 0.5", is_null=True)
+    assert read_result(result(Outcome.INCONCLUSIVE, flags=(flag(1e-7),))) == Timed("below 0.5", is_null=True)
 
 
 def test_metrics_and_summaries_tell_it() -> None:

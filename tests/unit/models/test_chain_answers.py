@@ -80,7 +80,13 @@ def test_the_answers_verifier_may_be_a_judge() -> None:
     verdict = judged(
         GOOD,
         FakeModels((*POOL, "critic"), answer),
-        answer={"verifier": "judge", "kind": "rubric", "rubric": "Fine?", "endpoint": "critic"},
+        answer={
+            "verifier": "judge",
+            "kind": "rubric",
+            "rubric": "Fine?",
+            "endpoint": "critic",
+            "on_unreadable": "lowest",
+        },
     )
 
     assert verdict.reward == 1.0
@@ -116,6 +122,8 @@ def test_limits_are_the_answers() -> None:
         ({"answer": {**ANSWER, "id": "x"}}, "task.answer.id"),
         ({"answer": {**ANSWER, "gold": "x"}}, "task.answer.gold"),
         ({"answer": {"verifier": "exact_match"}}, "task.answer"), ({"answer": "42"}, "task.answer"),
+        ({"answer": {"verifier": "judge", "kind": "rubric", "rubric": "Fine?", "endpoint": "critic"}},
+         "task.answer.on_unreadable"),
         ({"limits": {"wall_s": 3}}, "task"), ({"max_steps": 0}, "task.max_steps"),
         ({"max_steps": 64, "max_output_characters": 200_000}, "task"), ({"scoring": "all"}, "task"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judging_attempts import CAPTION, NONCE, REGISTRY, RUBRIC, covering, judged, nonce_of, scoring
+from judging_attempts import CAPTION, NONCE, REGISTRY, RUBRIC, Say, covering, judged, nonce_of, scoring
 
 from assay.errors import EndpointFault, InvalidRequest
 from assay.outcomes import Outcome
@@ -106,6 +106,24 @@ def test_json_that_a_judge_repeats_from_the_text_is_no_verdict(text: str) -> Non
         judged(text, lambda _, __: text)
 
 
+def test_a_reply_is_read_to_its_end() -> None:
+    """However often a judge repeats itself, what it says last counts as much as what it says first."""
+
+    def say(*scores: int, mentions: int = 0) -> Say:
+        def reply(_: str, request: Request) -> str:
+            nonce = nonce_of(request)
+            said = [json.dumps({"nonce": nonce, "score": score}) for score in scores]
+            return "\n".join([*said[:-1], *[f"The number is {nonce}."] * mentions, said[-1]])
+
+        return reply
+
+    assert judged("A house.", say(*[90] * 40))[0].terms["score"] == 90
+    assert judged("A house.", say(90, 90, mentions=8))[0].terms["score"] == 90
+    for other in (say(*[90] * 40, 10), say(90, 10, mentions=100)):
+        with pytest.raises(EndpointFault, match="no verdict in 3 replies"):
+            judged("A house.", other)
+
+
 def test_a_captions_reward_is_the_share_of_events() -> None:
     """All of them are full marks."""
     some, models = judged("A man opens a door.", covering(True, False, False), CAPTION)
@@ -200,3 +218,14 @@ def test_published_variants_are_presets() -> None:
 
     assert judged("A house.", scoring(50), sima, profile="sima-2/paper")[0].reward == 1
     assert judged("All.", covering(True, True, True), videochat, profile="videochat-r1/paper")[0].reward == 1
+
+
+def test_a_draft_in_the_reasoning_is_not_judged() -> None:
+    """Where a part of the text is; the judge of the whole text sees it all."""
+    draft = "<think><answer>A house.</answer></think> I give up."
+
+    verdict, models = judged(draft, scoring(100), extract="tag")
+
+    assert verdict.outcome is Outcome.NO_ANSWER
+    assert models.asked == []
+    assert judged(draft, scoring(100))[0].reward == 1

@@ -28,7 +28,14 @@ _NEAR_MISS = f"OBJ: {'1' * 390}x\n"
         ("OBJ: inf", math.inf),
         ("OBJ: -Infinity", -math.inf),
         ("OBJ: 1\nOBJ: 2\nend", 2.0),
+        ("OBJ: 1\nOBJ: none of it", 1.0),
         ("OBJ: 1\nOBJ: None", 1.0),
+        ("OBJ: None", "infeasible"),
+        ("OBJ: none", None),
+        ("OBJ: Infeasible.\r", "infeasible"),
+        ("OBJ: 'UNBOUNDED'", "unbounded"),
+        ("OBJ: infeasible or unbounded", None),
+        ("OBJ: not infeasible", None),
         ("OBJ: np.float64(3.5)", 3.5),
         ("OBJ: numpy.int64(-3)", -3.0),
         ("OBJ: np.float64(inf)", math.inf),
@@ -57,14 +64,13 @@ _NEAR_MISS = f"OBJ: {'1' * 390}x\n"
         ("OBJ: 0x1f", None),
         ("OBJ: [11.0]", None),
         ("OBJ: ١١", None),
-        ("OBJ: None", None),
         (" OBJ: 11", None),
         ("the OBJ: 11", None),
         ("obj: 11", None),
         ("", None),
     ],
 )
-def test_the_last_line_with_marker_and_number_counts(output: str, found: float | None) -> None:
+def test_the_last_line_with_marker_and_number_counts(output: str, found: objective.Found) -> None:
     """Exponents, signs and separators are read; what is no number is none."""
     assert objective.last_objective(output, "OBJ:") == found
 
@@ -94,18 +100,51 @@ def test_the_first_line_may_count() -> None:
         (11.0, math.inf, 0.01, 0.5, False),
         (11.0, math.nan, 0.01, 0.5, False),
         (11.0, None, 0.01, 0.0, False),
-        (None, None, 0.01, 0.0, True),
+        (None, None, 0.01, 0.0, False),
+        (None, "infeasible", 0.01, 0.0, True),
+        (None, "unbounded", 0.01, 0.0, False),
+        (11.0, "infeasible", 0.01, 0.0, False),
         (None, 11.0, 0.01, 0.0, False),
         (None, math.inf, 0.01, 0.0, False),
-        ("unbounded", None, 0.01, 0.0, True),
+        ("unbounded", None, 0.01, 0.0, False),
+        ("unbounded", "unbounded", 0.01, 0.0, True),
+        ("unbounded", "infeasible", 0.01, 0.0, False),
         ("unbounded", -math.inf, 0.01, 0.0, True),
         ("unbounded", 1e308, 0.01, 0.0, False),
         ("unbounded", math.nan, 0.01, 0.0, False),
     ],
 )
-def test_tolerances(gold: objective.Gold, found: float | None, absolute: float, relative: float, right: bool) -> None:
-    """The wider of the two, bounds within; where there is no objective, none is right."""
+def test_tolerances(
+    gold: objective.Gold, found: objective.Found, absolute: float, relative: float, right: bool
+) -> None:
+    """The wider of the two, bounds within; where there is no objective, its word is right."""
     assert objective.agrees(gold, found, absolute, relative) is right
+
+
+@pytest.mark.parametrize("gold", [None, "unbounded"])
+def test_silence_is_right_only_where_it_may_be(gold: objective.Gold) -> None:
+    """And never for a number; the wrong word is wrong all the same."""
+    wrong: objective.Found = "unbounded" if gold is None else "infeasible"
+
+    assert objective.agrees(gold, None, 0.01, 0.0, silent=True)
+    assert not objective.agrees(gold, wrong, 0.01, 0.0, silent=True)
+    assert not objective.agrees(1.0, None, 0.01, 0.0, silent=True)
+
+
+@pytest.mark.parametrize(
+    ("output", "nearest"),
+    [
+        ("OBJ: [220.]\nend", "OBJ: [220.]"),
+        ("  OBJ: 220", "  OBJ: 220"),
+        ("OBJ: $220", "OBJ: $220"),
+        ("obj = 220", "obj = 220"),
+        ("220", ""),
+        ("OBJ: " + "x" * 500, ("OBJ: " + "x" * 500)[:80]),
+    ],
+)
+def test_the_nearest_line_is_found(output: str, nearest: str) -> None:
+    """For the message; at most 80 characters."""
+    assert objective.nearest_line(output, "OBJ:") == nearest
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from assay.verifiers.optimisation.sections import find_program, is_in_order
+from assay.verifiers.optimisation.sections import find_first_program, find_program, find_sirl_program, is_in_order
 
 TIDY = "<think>a</think><model>b</model><python>c</python>"
 
@@ -35,7 +35,14 @@ def test_every_tag_once_and_in_order(text: str, in_order: bool) -> None:
         ("<python>x = 1</python>", "x = 1"),
         ("<python>\r\nx = 1\r\ny = 2\r\n</python>", "x = 1\ny = 2"),
         ("<python>\n    x = 1\n    y = 2\n</python>", "x = 1\ny = 2"),
-        ("<python>first</python><python>second</python>", "first"),
+        ("<python>first</python><python>second</python>", "second"),
+        ("<python>\n```python\na\n```\nBetter:\n```python\nb\n```\n</python>", "b"),
+        ("```python\na\n```\nBetter:\n```python\nb\n```", "b"),
+        ("<think><python>a</python></think><model>m</model>", None),
+        ("<think>\n```python\na\n```\n</think>\n```python\nb\n```", "b"),
+        ("Well: <thinking><python>b</python></thinking><python>c</python>", "c"),
+        ("<python>c</python> <think><python>b</python>", "c"),
+        ("<python>a</python> no</think><model>m</model>", None),
         ("<python>\n```python\nx = 1\n```\n</python>", "x = 1"),
         ("<python>\n```\nx = 1\n```\n</python>", "x = 1"),
         ("<python>\nHere:\n```py\nx = 1\n```\nDone.\n</python>", "x = 1"),
@@ -48,9 +55,24 @@ def test_every_tag_once_and_in_order(text: str, in_order: bool) -> None:
         ("x = 1", None),
     ],
 )
-def test_the_program_is_the_first_section_or_else_the_first_fence(text: str, code: str | None) -> None:
-    """A fence within the section is taken off, and so is an indent that all lines share."""
+def test_the_program_is_the_last_section_or_else_the_last_fence(text: str, code: str | None) -> None:
+    """Reasoning is left out; a fence within the section is taken off, and so is an indent that all lines share."""
     assert find_program(text, fences=True) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("<python>first</python><python>second</python>", "first"),
+        ("```python\na\n```\n```python\nb\n```", "a"),
+        ("<think><python>a</python></think><python>b</python>", "a"),
+        ("x = 1", None),
+    ],
+)
+def test_the_released_code_takes_the_first_program_anywhere(text: str, code: str | None) -> None:
+    """In the reasoning too, which the paper's profile leaves out."""
+    assert find_sirl_program(text, fences=True) == code
+    assert find_first_program(text, fences=True) == ("b" if "<think>" in text else code)
 
 
 def test_fences_may_not_count() -> None:

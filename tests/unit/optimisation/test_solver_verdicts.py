@@ -15,6 +15,7 @@ from assay.verifiers.optimisation.solver_program import __name__ as PROGRAM
 from assay.verifiers.optimisation.watching import MOST_CALLS
 
 RIGHT = "OBJ: 11.0\n"
+INFEASIBLE, UNBOUNDED = "OBJ: infeasible\n", "OBJ: Unbounded\n"
 
 
 def test_the_right_objective_is_paid_in_full() -> None:
@@ -151,10 +152,18 @@ def test_reports_that_are_none_say_nothing(told: bytes) -> None:
         (11, [["x", "optimal", 12.0]], RIGHT, "value", 0.0),
         (11, [["x", "optimal", None]], RIGHT, "value", 0.0),
         (11, [["x", "optimal", 3.0], *CALLED], RIGHT, "value", 1.0),
-        (None, CALLED, "", "called", 0.0),
-        (None, [["x", "none", None]], "", "called", 1.0),
-        ("unbounded", [["x", "none", None]], "", "called", 1.0),
-        (None, [], "", "ignored", 1.0),
+        (None, CALLED, INFEASIBLE, "called", 0.0),
+        (None, [["x", "none", None]], INFEASIBLE, "called", 1.0),
+        (None, [["x", "infeasible", None]], INFEASIBLE, "called", 1.0),
+        (None, [["x", "infeasible", None]], "", "called", 0.0),
+        (None, [["x", "infeasible", None]], UNBOUNDED, "called", 0.0),
+        (None, [["x", "unbounded", None]], INFEASIBLE, "called", 0.0),
+        ("unbounded", [["x", "none", None]], UNBOUNDED, "called", 1.0),
+        ("unbounded", [["x", "unbounded", None]], "OBJ: -inf", "called", 1.0),
+        ("unbounded", [["x", "unbounded", None]], "", "called", 0.0),
+        ("unbounded", [["x", "infeasible", None]], UNBOUNDED, "called", 0.0),
+        (None, [], INFEASIBLE, "ignored", 1.0),
+        (None, [], "", "ignored", 0.0),
     ],
 )
 def test_what_is_asked_of_solvers(gold: object, calls: list[object], printed: str, how: str, accuracy: float) -> None:
@@ -165,13 +174,46 @@ def test_what_is_asked_of_solvers(gold: object, calls: list[object], printed: st
 
 
 @pytest.mark.parametrize(
-    ("value", "accuracy"), [(11.0, 1.0), (11, 1.0), (12.0, 0.0), (None, 0.0), (True, 0.0), ("11", 0.0), ([11], 0.0)]
+    ("value", "accuracy"),
+    [(11.0, 1.0), (11, 1.0), ("infeasible", 0.0), (12.0, 0.0), (None, 0.0), (True, 0.0), ("11", 0.0), ([11], 0.0)],
 )
 def test_returned_values_are_checked(value: object, accuracy: float) -> None:
     """What is no number is none."""
     verdict = solve(running("OBJ: 7", CALLED, value), objective="returned")
 
     assert verdict.terms["accuracy"] == accuracy
+
+
+def test_returned_words_are_read() -> None:
+    """As they are behind a marker; other texts are none."""
+    calls = [["x", "infeasible", None]]
+    for value, accuracy in (("Infeasible", 1.0), ("unbounded", 0.0), ("no", 0.0), (None, 0.0)):
+        verdict = solve(running("", calls, value), gold=None, objective="returned")
+
+        assert verdict.terms["accuracy"] == accuracy
+
+
+@pytest.mark.parametrize("profile", ["sirl/paper", "sirl/paper-relative", "sirl/code-stage1"])
+def test_published_profiles_take_silence_for_no_objective(profile: str) -> None:
+    """As the released code does."""
+    assert solve(running("", []), gold=None, profile=profile).terms["accuracy"] == 1.0
+
+
+def test_a_draft_is_no_program() -> None:
+    """But where the released code takes the first one, wherever it stands."""
+    draft = "<think><python>a = 1</python></think><model>m</model>"
+
+    assert solve(running(RIGHT), completion=draft).outcome is Outcome.NO_ANSWER
+    assert solve(running(RIGHT), completion=draft, profile="sirl/code-stage1").terms["accuracy"] == 1.0
+
+
+def test_the_line_that_nearly_told_is_quoted() -> None:
+    """With what was wanted, which is the same whatever the right objective is."""
+    messages = {solve(running("OBJ: [220.]\n"), gold=gold).message for gold in (220, None, "unbounded")}
+
+    (message,) = messages
+    assert "'OBJ: [220.]'" in message
+    assert "infeasible" in message
 
 
 def test_the_right_objective_is_not_told() -> None:

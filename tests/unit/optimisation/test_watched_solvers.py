@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.verifiers.optimisation import watching
+from assay.verifiers.optimisation import entries
 from assay.verifiers.optimisation.watching import MOST_CALLS, Calls
 
 
@@ -64,7 +64,7 @@ def test_native_models_are_noted(calls: Calls) -> None:
 
     assert isinstance(model, GurobiLike)
     assert model.callback == "callback"
-    noted = [("gurobipy", "optimal", 11.0), ("pyscipopt", "none", None), ("coptpy", "none", None)]
+    noted = [("gurobipy", "optimal", 11.0), ("pyscipopt", "infeasible", None), ("coptpy", "unbounded", None)]
     assert list(calls.seen) == noted
 
 
@@ -78,7 +78,7 @@ def test_what_a_text_does_not_name_is_not_touched(calls: Calls) -> None:
 def test_notes_are_bounded_and_change_no_course() -> None:
     """The last ones stay; an answer that cannot be read is noted as such, an error is the program's own."""
     calls = Calls()
-    solve = calls.watched("x", lambda value: value, lambda _, answer: (watching.OPTIMAL, answer))
+    solve = calls.watched("x", lambda value: value, lambda _, answer: (entries.OPTIMAL, answer))
     broken = calls.watched("x", lambda: 5, lambda *_: 1 / 0)
 
     for number in range(MOST_CALLS + 5):

@@ -207,3 +207,11 @@ def test_a_threshold_that_nothing_exceeds_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="at_least"):
         judge("detection", RIGHT, boxes=GOLD, threshold=1)
     assert judge("detection", RIGHT, boxes=GOLD, threshold=1, threshold_rule="at_least").terms["iou"] == 1.0
+
+
+def test_a_draft_within_reasoning_is_no_answer() -> None:
+    """Unless the profile is a published one, which looks for a block anywhere."""
+    drafted = f"<think>Perhaps {RIGHT} or so.</think> I cannot tell."
+
+    assert judge("detection", drafted, boxes=GOLD).terms["iou"] == 0.0
+    assert judge("detection", drafted, boxes=GOLD, profile="visual-rft/code").terms["iou"] == 1.0

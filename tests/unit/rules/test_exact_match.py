@@ -275,3 +275,19 @@ def test_a_gold_with_its_working_is_refused(profile: str) -> None:
     """A data set's raw field would make every completion wrong."""
     with pytest.raises(InvalidRequest, match="behind it"):
         judge("exact_match", "#### 42", profile=profile, answers="Tom has 4.\n#### 42")
+
+
+@pytest.mark.parametrize(
+    ("completion", "dropped", "kept"),
+    [
+        ("<think>so <answer>18</answer></think> I cannot tell.", 0, 1),
+        ("<think>so <answer>18</answer>", 0, 1),
+        ("<answer>18</answer> <thinking>or <answer>17</answer>?</thinking>", 1, 0),
+        ("so <answer>17</answer></think><answer>18</answer>", 1, 1),
+    ],
+)
+def test_a_draft_in_the_reasoning_is_no_answer(completion: str, dropped: int, kept: int) -> None:
+    """But by published profiles, which read the whole text."""
+    assert score(completion) == dropped
+    assert score(completion, reasoning="kept") == kept
+    assert score(completion, profile="verl-search-r1/code") == kept

@@ -236,3 +236,12 @@ def test_rewards_stay_in_their_range(text: str, profile: str) -> None:
     assert is_sound(judge("gui", answer(text), box=BOX, profile=profile), 0, 3)
     assert is_sound(judge("gui", f"<think>t</think>{text}", box=BOX, kind="multi_point"), -1, 2)
     assert is_sound(judge("gui", answer(text), box=BOX, kind="box_iou"), 0, 1)
+
+
+@pytest.mark.parametrize(("kind", "found"), [("action", action()), ("box_iou", answer(str(BOX)))])
+def test_a_draft_within_reasoning_is_no_answer(kind: str, found: str) -> None:
+    """Unless the profile is a published one, which looks for a block anywhere."""
+    drafted = f"<think>Perhaps {found} or so.</think> I cannot tell."
+
+    assert judge("gui", drafted, box=BOX, kind=kind).reward == 0.0
+    assert judge("gui", drafted, box=BOX, kind=kind, reasoning="kept").reward > 0.0

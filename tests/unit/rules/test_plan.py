@@ -22,6 +22,14 @@ def reward(completion: str, *, correct: bool | None = True, **fields: Any) -> fl
     return judge("plan", completion, **{"pool_size": 3, "chain_correct": correct, **fields}).reward
 
 
+@pytest.mark.parametrize("profile", ["conductor/hardened", "conductor/paper"])
+def test_a_draft_in_the_reasoning_is_no_plan(profile: str) -> None:
+    """Nor is one in reasoning that does not end; behind it a plan counts."""
+    assert reward(f"<think>{GOOD}</think> I give up.", profile=profile) == 0.0
+    assert reward(f"<think>{GOOD}", profile=profile) == 0.0
+    assert reward(f"<think>model_id = [9]</think>\n{GOOD}\n<think>well: model_id = [9]</think>", profile=profile) == 1.0
+
+
 @pytest.mark.parametrize(("correct", "worth"), [(True, 1.0), (False, 0.5)])
 def test_a_plan_earns_half_and_its_answer_the_rest(correct: bool, worth: float) -> None:
     """The chain's verdict is the task's."""
@@ -38,6 +46,11 @@ def test_a_plan_earns_half_and_its_answer_the_rest(correct: bool, worth: float) 
         GOOD.replace('"all"', "[2]"), GOOD.replace('"all"', '"some"'), GOOD.replace('"all"', "[[0]]"),
         GOOD.replace('[[], "all"]', '"all"'), "model_id = []\nsubtasks = []\naccess_list = []",
         GOOD.replace("[0, 2]", f"[0, 0x{'f' * 9000}]"), GOOD + "\nmodel_id = [",
+        GOOD.replace("[0, 2]", "[0, 2] * 1"), GOOD.replace("[0, 2]", "[0, 2]*99999999"),
+        GOOD.replace('"all"]', '"all"][:2]'),
+        GOOD.replace("[0, 2]", "[0, 2] + [1]"), GOOD.replace("[0, 2]", "[0, 2], [1]"),
+        GOOD.replace("[0, 2]", "[0, 2] if 1 else []"), GOOD.replace("[0, 2]", "[0, 2].copy()"),
+        GOOD.replace("[0, 2]", "[0, 2] or 1"),
     ],
     ids=lambda text: text[:60],
 )  # fmt: skip
@@ -51,6 +64,9 @@ def test_what_cannot_be_run_earns_nothing(completion: str) -> None:
     [
         f"I split it.\n```python\n{GOOD}\n```\nGood luck.", GOOD.replace("outline", "list [a, b] first"),
         GOOD.replace('"check"', "'it\\'s [done'"), GOOD.replace('"all"', "[0]"), GOOD.replace(" = ", ": "),
+        GOOD.replace("\n", "; "), GOOD.replace("]\n", "]  # so\n"), f"<answer>{GOOD}</answer>", f"`{GOOD}`.",
+        GOOD.replace("]\n", "],\n"), "dict({})".format(GOOD.replace("]\n", "], ")), GOOD + ".\nDone.",
+        "\n".join(f"**{line}**" for line in GOOD.splitlines()), GOOD.replace("\n", " \t\r\n"),
         json.dumps({"model_id": [0, 1], "subtasks": ["a", "b"], "access_list": [[], [0]]}),
         f"model_id = [9]\n{GOOD}", GOOD.replace('"all"', "[\n  0,\n]"),
     ],

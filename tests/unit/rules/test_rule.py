@@ -1,11 +1,13 @@
 """What all rules have in common: profiles, weights, outcomes, and reading a completion in linear time."""
 
 import time
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
-from assay.errors import InvalidRequest
+from assay.errors import InvalidRequest, VerifierFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.schema import Verdict
@@ -13,6 +15,7 @@ from assay.verifiers.builtin import default_registry
 from assay.verifiers.rules.blocks import first_block, last_block
 from assay.verifiers.rules.layouts import think_answer
 from assay.verifiers.rules.literal import finite, read_literal
+from assay.verifiers.rules.rule import RuleTask, Scored, Term, conclude
 
 RIGHT = "<think>t</think><answer>cat</answer>"
 
@@ -39,6 +42,40 @@ def test_less_than_full_marks_is_failed_unless_the_threshold_says_otherwise() ->
 
     assert judge(loose).outcome is Outcome.FAILED
     assert judge(loose, pass_threshold=1.0).outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ({"day": 7.0, "hour": 0.5}, "7 for the term 'day', which lies between 0 and 1"),
+        ({"day": -0.1, "hour": 0.5}, "-0.1 for the term 'day'"),
+        ({"day": float("nan"), "hour": 0.5}, "nan for the term 'day'"),
+        ({"day": float("inf"), "hour": 0.5}, "inf for the term 'day'"),
+        ({"day": 0.5}, "other terms than it declares: 'hour'"),
+        ({}, "other terms than it declares: 'day', 'hour'"),
+        ({"day": 0.5, "hour": 0.5, "year": 0.0}, "other terms than it declares: 'year'"),
+        ({"day": "0.5", "hour": 0.5}, "a str for the term 'day'"),
+        ({"day": None, "hour": 0.5}, "a NoneType for the term 'day'"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_terms_are_those_that_were_declared_within_their_ranges(terms: dict[str, Any], said: str) -> None:
+    """Whatever else a rule gives would be paid, or missed, unnoticed: it is the rule's own fault."""
+    declared = (Term("day", 0, 1, "a"), Term("hour", 0, 1, "b", weight=0.0))
+
+    with pytest.raises(VerifierFault) as caught:
+        conclude(RuleTask(id="t", verifier="clock"), declared, Scored(terms))
+
+    assert caught.value.verifier == "clock"
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [True, 1, Fraction(1), 1.0 + 1e-12, np.float32(1), np.int64(1)])
+def test_any_real_number_is_a_term(value: Any) -> None:
+    """Sums of floats may miss their bounds by as little as floats do."""
+    verdict = conclude(RuleTask(id="t", verifier="clock"), (Term("day", 0, 1, "a"),), Scored({"day": value}))
+
+    assert (verdict.outcome, type(verdict.terms["day"])) == (Outcome.PASSED, float)
 
 
 def test_nothing_to_judge_is_no_answer() -> None:

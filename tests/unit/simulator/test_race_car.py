@@ -74,6 +74,9 @@ def test_a_round_track_has_the_curvature_of_its_radius() -> None:
         (circle(1.0, 0.5), "10 to 200 m"), (circle(100.0, 1.0), "10 to 200 m"), (circle(2.0, 2.0), "too wide"),
         ([[0.0, 0.0, 1.0, 1.0]] * 6, "two equal points"),
         (circle(4.0, 1.0)[:1] * 2 + circle(4.0, 1.0), "two equal points"),
+        ([[i, 0, 1, 1] for i in range(6)], "turns back"), ([[2 * i, 3 * i, 0.2, 0.2] for i in range(9)], "turns back"),
+        ([[i, 0, 1, 1] for i in range(6)] + [[i, 0, 1, 1] for i in range(4, 0, -1)], "turns back"),
+        ([[2.0 * i, 0.01 * (i % 2), 0.2, 0.2] for i in range(8)], "turns back|too wide"),
     ],
 )  # fmt: skip
 def test_tracks_that_cannot_be_driven_are_the_tasks_fault(rows: list[list[float]], reason: str) -> None:

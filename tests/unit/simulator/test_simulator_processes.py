@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import msgpack
 import pytest
@@ -200,3 +201,12 @@ def test_a_task_survives_being_written_and_read() -> None:
                      if key in {"goal", "track", "requires", "seed"}})  # fmt: skip
 
     assert again.content_hash() == task.content_hash()
+
+
+@pytest.mark.parametrize("value", ["0.5", True, None, 1j])
+def test_what_is_no_number_is_no_error_of_a_run(value: Any) -> None:
+    """A simulator that gives a text or a boolean for one is at fault: nobody guesses what it means."""
+    with pytest.raises(ValueError, match=r"no number|has an rmse"):
+        ran(value)
+    with pytest.raises(ValueError, match="no number"):
+        ran(0.5, lap=value)

@@ -11,6 +11,7 @@ from simulator_attempts import MEASURED, answer, judge
 
 from assay.errors import InvalidRequest, TaskFault
 from assay.outcomes import Outcome
+from assay.verifiers.builtin import default_registry
 from assay.verifiers.simulator.dictionary import Refused, find_dictionary, settle
 from assay.verifiers.simulator.parameters import RACE_CAR_PARAMETERS
 
@@ -44,6 +45,32 @@ def test_a_failure_is_the_lowest_value_or_an_error_of_69(profile: str, simulated
     found = terms(GOOD, profile=profile, baseline_rmse=20.0, simulated_rmse=simulated)
 
     assert found["driving"] == pytest.approx(driving)
+
+
+@pytest.mark.parametrize(
+    ("completion", "hardened", "published"),
+    [
+        ("<think>new_mpc_params = {'no': 1}</think><answer>new_mpc_params = {'qv': 1}</answer>", 1.0, 0.0),
+        ("<reasoning>new_mpc_params = {'no': 1}</reasoning>new_mpc_params = {'qv': 1}", 1.0, 0.0),
+        ("new_mpc_params = {'no': 1} <answer>new_mpc_params = {'qv': 1}</answer>", 1.0, 0.0),
+        ("<think>new_mpc_params = {'qv': 1}", 0.0, 1.0),
+        ("<reasoning>new_mpc_params = {'qv': 1}</reasoning><answer>I give up</answer>", 0.0, 1.0),
+        ("<answer>new_mpc_params = {'qv': 1}; new_mpc_params = {'no': 1}</answer>", 1.0, 1.0),
+    ],
+)
+def test_only_the_answer_is_read(completion: str, hardened: float, published: float) -> None:
+    """But by the released code, to which drafts count: the first dictionary anywhere."""
+    assert terms(completion)["names"] == hardened
+    assert terms(completion, profile="robotxr1/code")["names"] == published
+
+
+def test_only_the_answers_decision_is_read() -> None:
+    """With the same exception."""
+    completion = "<reasoning>Adhering to Human: False?</reasoning><answer>Adhering to Human: True</answer>"
+    fields = {"kind": "decision", "adheres": True}
+
+    assert judge(completion, **fields).terms["decision"] == 1.0
+    assert judge(completion, **fields, profile="robotxr1/code").terms["decision"] == 0.0
 
 
 @pytest.mark.parametrize(("profile", "driving"), [("robotxr1/paper", -2.45), ("robotxr1/hardened", -4.0)])
@@ -261,3 +288,13 @@ def test_a_number_that_cannot_be_written_is_refused(value: str) -> None:
 
     assert found is not None
     assert isinstance(settle(found, RACE_CAR_PARAMETERS), Refused)
+
+
+def test_an_unknown_simulator_is_refused_by_its_name() -> None:
+    """Whatever else is there, such as the goal of the race car that was meant."""
+    task = {"id": "t", "verifier": "simulator", "simulator": "racecar", "goal": {"measure": "raceline"}}
+
+    with pytest.raises(InvalidRequest, match="unknown simulator 'racecar'") as caught:
+        default_registry().parse_task(task)
+
+    assert caught.value.path == "task.simulator"

@@ -24,6 +24,16 @@ def parse(**fields: Any) -> Any:
     return REGISTRY.parse_task({"id": "t", "verifier": "sql", "gold_sql": "SELECT 1", **fields})
 
 
+def test_what_was_probably_meant_is_told() -> None:
+    """Of a gold that is no query, and of columns that are counted from 0."""
+    task = {"id": "t", "verifier": "sql", "schema": "CREATE TABLE t(x)"}
+
+    with pytest.raises(InvalidRequest, match="`gold` is a whole completion"):
+        REGISTRY.parse_task({**task, "gold": "SELECT 1"})
+    with pytest.raises(InvalidRequest, match="counted from 1"):
+        REGISTRY.parse_task({**task, "gold_sql": "SELECT 1", "order": "required", "order_keys": [0]})
+
+
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
@@ -47,6 +57,8 @@ def parse(**fields: Any) -> Any:
         ({"schema": "x", "compare": "set", "order": "required"}, "task"),
         ({"schema": "x", "dialect": "oracle"}, "task.dialect"),
         ({"schema": "x", "order_keys": ["a"]}, "task"),
+        ({"schema": "x", "tag": "required", "answer_tag": None}, "task.tag"),
+        ({"schema": "x", "profile": "sql-r1/code", "answer_tag": None}, "task"),
         ({"schema": "x", "order_keys": [0], "order": "required"}, "task.order_keys"),
         ({"schema": "x", "order_keys": [True], "order": "required"}, "task.order_keys"),
     ],
