@@ -125,7 +125,7 @@ def test_a_fast_kernel_that_is_wrong_earns_nothing(url: str) -> None:
     wrong, broken, none = results(url, [WRONG, "void gemm(", ""])
 
     assert (wrong["outcome"], wrong["reward"]) == ("failed", 0.0)
-    assert "m=67" in wrong["message"]
+    assert "at hidden 1" in wrong["message"]
     assert wrong["details"]["device"]["lease"] >= 1
     assert "gemm" in wrong["details"]["artifact"]["exports"]
     assert (broken["outcome"], broken["reward"], broken["details"]) == ("compile_error", 0.0, None)

@@ -198,7 +198,7 @@ class Workshop:
         """Hold a runner of a kernel, outside of any session."""
         device = CpuDevice(self.slot)
         try:
-            party = start(device, self.build(source, task), task, bytes(FRAME_ALIGN))
+            party = start(device, self.build(source, task), task, bytes(FRAME_ALIGN), is_ours=False)
             assert isinstance(party, Party), party
             yield party
             party.close()

@@ -60,10 +60,10 @@ def run() -> Iterator[Run]:
 
 
 def test_a_twice_as_fast_kernel_is_measured_as_that(run: Run) -> None:
-    """By the device's own events; the result says what the clocks were."""
+    """By the device's own events, but for what a busy machine has charged; the result says what the clocks were."""
     found = run(axpy(seconds=HONEST_S / 2), telemetry=ScriptedTelemetry(reading=Reading(sm_mhz=1980)))
 
-    assert speed(found).speedup == pytest.approx(2.0, rel=0.02)
+    assert 1.8 < speed(found).speedup < 2.04
     assert speed(found).is_significant
     assert 1.3 < earned(found, axpy_task()).scored.terms["speed"] <= 2.04  # calls that the machine held up are charged
     assert isinstance(found, Measured)
