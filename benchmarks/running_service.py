@@ -46,7 +46,7 @@ class RunningService:
 def running_service(*options: str) -> Iterator[RunningService]:
     """Start `assay serve` with a private Redis in a folder of its own; end it at the end."""
     with TemporaryDirectory(prefix="assay-bench-") as folder:
-        port = _free_port()
+        port = free_port()
         command = [sys.executable, "-m", "assay", "serve", "--port", str(port), "--data-dir", folder, *options]
         process = subprocess.Popen(command)
         try:
@@ -58,7 +58,8 @@ def running_service(*options: str) -> Iterator[RunningService]:
             process.wait(_STOP_S)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

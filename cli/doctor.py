@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from assay.cli.device_findings import device_findings
 from assay.cli.exits import Exit
+from assay.cli.language_findings import languages_finding, tested_languages
 from assay.cli.options import Commands, add_command, settings_from
 from assay.errors import AssayError
 from assay.extras import EXTRAS, Extra, how_to_get, install_extras
@@ -37,6 +38,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--sandbox", dest="conformance", action="store_true", help="run the jail's conformance list, and no more"
     )
+    parser.add_argument("--languages", action="store_true", help="run the self-test of every language, and no more")
     parser.add_argument(
         "--limits", action="store_true", help="list what enforces each limit at each level, and no more"
     )
@@ -50,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_from(arguments)
     if arguments.conformance:
         return _examine(settings)
+    if arguments.languages:
+        return _test_languages(settings)
     isolation = probe(settings)
     for line in finding_lines([*isolation, *other_findings(settings)]):
         print(line)
@@ -61,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def other_findings(settings: Settings) -> list[Finding]:
     """Return what this host offers beside isolation; nothing is started."""
-    modules = [*_engine(settings), *_modules(), _solvers()]
+    modules = [*_engine(settings), *_modules(), _solvers(), languages_finding()]
     simulators = map(simulator_finding, offered_simulators())
     devices = device_findings(settings)
     return [_slots(settings), *modules, *devices, models_finding(settings), *_verifiers(), *simulators]
@@ -79,6 +83,18 @@ def _examine(settings: Settings) -> int:
     for line in check_lines(checked):
         print(line)
     return Exit.OUR_FAULT if any(one.failed for one in checked) else Exit.OK
+
+
+def _test_languages(settings: Settings) -> int:
+    """Print a line for every language; exit status 3 if nothing can be run in a jail."""
+    try:
+        findings = tested_languages(settings)
+    except AssayError as error:
+        print(f"{_MARKS[False]}jail: {error}")
+        return Exit.OUR_FAULT
+    for line in finding_lines(findings):
+        print(line)
+    return Exit.OK
 
 
 def check_lines(checked: Iterable[Checked]) -> list[str]:

@@ -24,7 +24,7 @@ _LARGEST = 1e150  # squares of anything larger overflow a double, and advantages
 
 def scored(rewards: Rewards) -> NDArray[np.bool_]:
     """Return True where a reward exists: the mask that belongs to every function here."""
-    return ~np.isnan(_parse(rewards))
+    return ~np.isnan(parse_rewards(rewards))
 
 
 def grpo(rewards: Rewards, groups: Groups = None, *, ddof: int = 1, epsilon: float = 1e-4) -> Floats:
@@ -73,6 +73,62 @@ def pass_at_k(rewards: Rewards, groups: Groups = None, *, epsilon: float = 1e-6,
     return _per_group(rewards, groups, of_group)
 
 
+def conditional(
+    term: Rewards, condition: Sequence[bool], groups: Groups = None, *, ddof: int = 1, epsilon: float = 1e-4
+) -> Floats:
+    """Normalise a term among those attempts of each group alone for which `condition` holds; all others get 0.0.
+
+    Lets a second term, such as a length or a process score, rank right attempts without ever paying a wrong one (the
+    decoupled terms of PAPO and DRPO). Add it to the advantages of the outcome. Raises ValueError for a `condition` of
+    another length.
+    """
+    values = parse_rewards(term)
+    held = np.asarray(condition, dtype=bool)
+    if held.shape != values.shape:
+        raise ValueError(f"{held.size} conditions for {values.size} rewards; give one for each")
+    return grpo(np.where(held, values, np.nan), groups, ddof=ddof, epsilon=epsilon)
+
+
+def virtual_maximum(
+    rewards: Rewards, groups: Groups = None, *, highest: float = 1.0, ddof: int = 0, epsilon: float = 1e-4
+) -> Floats:
+    """Return (reward - mean) / (deviation + epsilon), both over the group and one attempt more of reward `highest`.
+
+    A group that failed as a whole is pushed away from what it did, instead of teaching nothing. A group that has
+    `highest` throughout gets exact zeros. Source: NGRPO, arXiv:2509.18851, the calibrated advantage.
+    """
+
+    def of_group(values: Floats) -> Floats:
+        wider = np.append(values, highest)
+        return (values - wider.mean()) / (_deviation(wider, ddof) + epsilon) if _differ(wider) else _zeros(values)
+
+    return _per_group(rewards, groups, of_group)
+
+
+def shrunken_baseline(rewards: Rewards, groups: Groups = None) -> Floats:
+    """Return reward - baseline, which lies between the group's mean and that of all groups (empirical Bayes, EBPO).
+
+    baseline = (1 - s) * group mean + s * mean of means, s = w / (w + b): w is the variance within groups, pooled, over
+    the group's size, and b that between the groups' means, less what chance explains of it (at least 0). With one group
+    it is the group's mean.
+    """
+    values = parse_rewards(rewards)
+    members = members_of(values, groups)
+    means = np.array([values[indexes].mean() for indexes in members.values()])
+    if len(means) < 2:
+        return mean_only(values, groups)
+    sizes = np.array([len(indexes) for indexes in members.values()])
+    spread = sum(float(((values[i] - values[i].mean()) ** 2).sum()) for i in members.values())
+    within = spread / max(1, int((sizes - 1).sum()))
+    between = max(0.0, float(means.var(ddof=1)) - within * float((1 / sizes).mean()))
+    advantages = _zeros(values)
+    for indexes, mean, size in zip(members.values(), means, sizes, strict=True):
+        chance = within / size
+        share = chance / (chance + between) if chance + between > 0 else 0.0
+        advantages[indexes] = values[indexes] - ((1 - share) * mean + share * means.mean())
+    return advantages
+
+
 def reinforce_plus_plus(rewards: Rewards, *, epsilon: float = 1e-8) -> Floats:
     """Normalise over the whole batch (REINFORCE++), so that an all-right group still moves the policy."""
     return grpo(rewards, None, ddof=1, epsilon=epsilon)
@@ -110,7 +166,7 @@ def weighted_total(terms: Sequence[Mapping[str, float]], weights: Mapping[str, f
 
 def softmax_weights(advantages: Rewards, *, temperature: float = 1.0) -> tuple[Floats, Floats]:
     """Return the batch's softmax of +A and of -A (wd1): how strongly each attempt is pulled up and down."""
-    values = _parse(advantages)
+    values = parse_rewards(advantages)
     return _softmax(values / temperature), _softmax(-values / temperature)
 
 
@@ -120,7 +176,8 @@ def rewards_and_groups(results: Iterable[Result]) -> tuple[list[float | None], l
     return [row.reward for row in rows], [row.group for row in rows]
 
 
-def _parse(rewards: Rewards) -> Floats:
+def parse_rewards(rewards: Rewards) -> Floats:
+    """Return rewards as one array, NaN where there is none. Raises ValueError for infinite ones."""
     values: Floats = np.array([np.nan if reward is None else reward for reward in rewards], dtype=np.float64)
     if np.any(np.abs(values[~np.isnan(values)]) > _LARGEST):
         raise ValueError(f"rewards must be finite and at most {_LARGEST:g} in size; give None where there is none")
@@ -128,18 +185,23 @@ def _parse(rewards: Rewards) -> Floats:
 
 
 def _per_group(rewards: Rewards, groups: Groups, of_group: Callable[[Floats], Floats]) -> Floats:
-    values = _parse(rewards)
+    values = parse_rewards(rewards)
+    advantages = _zeros(values)
+    for indexes in members_of(values, groups).values():
+        advantages[indexes] = of_group(values[indexes])
+    return advantages
+
+
+def members_of(values: Floats, groups: Groups, *, scored_only: bool = True) -> dict[Hashable, list[int]]:
+    """Return the places of each group's rewards, in order of appearance, missing ones left out unless asked for."""
     labels = [0] * len(values) if groups is None else list(groups)
     if len(labels) != len(values):
         raise ValueError(f"{len(labels)} group labels for {len(values)} rewards; give one label per reward")
     members: dict[Hashable, list[int]] = {}
     for index, label in enumerate(labels):
-        if not np.isnan(values[index]):
+        if not (scored_only and np.isnan(values[index])):
             members.setdefault(label, []).append(index)
-    advantages: Floats = np.zeros(len(values))
-    for indexes in members.values():
-        advantages[indexes] = of_group(values[indexes])
-    return advantages
+    return members
 
 
 def _differ(values: Floats) -> bool:

@@ -18,6 +18,9 @@ from assay.outcomes import Outcome
 from assay.standing import Standing
 from assay.strictness import ToTheLetter
 
+KEPT_BYTES = 4096
+"""What results keep of each captured stream where a task says nothing else, half of it from the head."""
+
 
 class Wire(ToTheLetter):
     """Base of everything parsed from a caller: frozen, unknown fields refused, JSON's types kept apart."""
@@ -116,6 +119,10 @@ class TaskBase(Wire):
     def is_timed(self) -> bool:
         """Whether its verdict hangs on measured times: equal work is then measured again, never remembered."""
         return False
+
+    def kept_output_bytes(self) -> int:
+        """How much of each captured stream its results keep."""
+        return KEPT_BYTES
 
     def asks_models(self) -> bool:
         """Whether judging it asks model endpoints first, for as long as `limits.attempt_wall_s` allows."""

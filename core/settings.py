@@ -169,6 +169,12 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def service_address(environ: Mapping[str, str] | None = None) -> tuple[str, str | None]:
+    """Return what clients need: the service's address, in ASSAY_URL ('' if unset), and the key, in ASSAY_API_KEY."""
+    source = os.environ if environ is None else environ
+    return source.get("ASSAY_URL", ""), source.get("ASSAY_API_KEY")
+
+
 def required_neighbours(environ: Mapping[str, str] | None = None) -> frozenset[str]:
     """Names in ASSAY_REQUIRE: what tests must have here instead of skipping (CI sets `redis,jail,…`)."""
     source = os.environ if environ is None else environ

@@ -21,6 +21,11 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
         "assay.sandboxes.devices.runner_program",
         "assay.verifiers.kernels.compile_program",
     ),
+    "languages": (
+        "assay.sandboxes.selfcheck",
+        "assay.verifiers.languages.builder_program",
+        "assay.verifiers.languages.launcher_program",
+    ),
     "torch": ("assay.sandboxes.selfcheck", "assay.verifiers.kernels.module_program"),
     "math": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.symbolic_program"),
     "environments": (
@@ -40,8 +45,8 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "duckdb": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.duckdb_program"),
 }
 _WITHOUT_TESTS = frozenset({
-    "digits", "duckdb", "environments", "highs", "kernel", "math", "modelling", "simulator", "solvers", "sqlite",
-    "torch",
+    "digits", "duckdb", "environments", "highs", "kernel", "languages", "math", "modelling", "simulator", "solvers",
+    "sqlite", "torch",
 })  # fmt: skip
 _ORACLES = (
     "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",

@@ -4,6 +4,7 @@ The warm interpreter moves itself in here before it starts its first host, so no
 open a path outside.
 """
 
+import glob
 import os
 import site
 import sys
@@ -15,6 +16,7 @@ from assay.settings import cuda_root
 
 SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 """What programs need of a system, beside the interpreter."""
+_JAVA_SETTINGS = "/etc/java-*-openjdk"  # where Debian keeps what a JVM reads when it starts
 DEVICES = ("null", "zero", "full", "random", "urandom")
 """The devices that attempts get, all of them harmless."""
 _FILES = {
@@ -61,7 +63,7 @@ def enter_new_root(folders: Iterable[str]) -> tuple[tuple[str, str], ...]:
     root = f"/tmp/assay-root-{os.urandom(8).hex()}"
     os.mkdir(root, 0o700)
     syscalls.mount("tmpfs", root, "tmpfs", MountFlag.NOSUID, "mode=755,size=1m")
-    for path in (*SYSTEM, *folders):
+    for path in (*SYSTEM, *sorted(glob.glob(_JAVA_SETTINGS)), *folders):
         _bind(root, path)
     hidden = tuple((f"/interpreter/{n}", path) for n, path in enumerate(folders) if path.startswith("/tmp/"))
     for source, path in hidden:

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from assay import __version__
 from assay.errors import AssayError, InvalidRequest, Unauthorized, plain
 from assay.service import problems, spec
+from assay.service.compat import compat_routes
 from assay.service.parts import Parts
 from assay.service.problems import Problem
 from assay.service.routes_batches import batch_routes
@@ -52,6 +53,7 @@ def create_app(parts: Parts) -> FastAPI:
         (service_routes(parts), guard),
         (batch_routes(parts), strict),
         (task_routes(parts), strict),
+        (compat_routes(parts), guard),
     )
     for router, dependencies in routers:
         app.include_router(router, dependencies=dependencies)

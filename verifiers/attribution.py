@@ -14,7 +14,7 @@ from assay.canonical import dump_line
 from assay.errors import Inconclusive, InfraFault, TaskFault, VerifierFault, plain
 from assay.interrupts import is_ctrl_c
 from assay.outcomes import has_null_reward
-from assay.schema import Verdict
+from assay.schema import KEPT_BYTES, Verdict
 from assay.strictness import ToTheLetter
 from assay.verifiers.interface import Verifier
 from assay.verifiers.plugins import told
@@ -42,7 +42,7 @@ def attributed(verifier: Verifier) -> Iterator[None]:
         raise VerifierFault(verifier.name, f"it raised {told(error)}") from error
 
 
-def checked(verifier: Verifier, verdict: object) -> Verdict:
+def checked(verifier: Verifier, verdict: object, kept_bytes: int = KEPT_BYTES) -> Verdict:
     """Return what a verifier has given if it is a verdict whose reward fits its outcome, its texts cut to their bounds.
 
     Raises VerifierFault, also where a field is not of its type, and what the code of its fields raises.
@@ -63,7 +63,7 @@ def checked(verifier: Verifier, verdict: object) -> Verdict:
     for what, names in _names(given).items():
         if sum(map(len, names)) + len(names) > MOST_NAMED:
             raise VerifierFault(verifier.name, f"its {what} take more than {MOST_NAMED} characters together")
-    return _cut(given)
+    return _cut(given, kept_bytes)
 
 
 def _validated(verifier: Verifier, verdict: Verdict) -> Verdict:
@@ -90,14 +90,14 @@ def _names(verdict: Verdict) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-def _cut(verdict: Verdict) -> Verdict:
+def _cut(verdict: Verdict, kept_bytes: int) -> Verdict:
     """Return the verdict with messages and captured output no longer than results hold."""
     cut: dict[str, object] = {}
     if len(verdict.message) > MESSAGE_CHARACTERS:
         cut["message"] = verdict.message[:MESSAGE_CHARACTERS]
     for stream in ("stdout", "stderr"):
         text = getattr(verdict, stream)
-        if (clipped := clip_text(text)) is not text:
+        if (clipped := clip_text(text, kept_bytes)) is not text:
             cut[stream] = clipped
     if any(len(test.message) > MESSAGE_CHARACTERS for test in verdict.tests):
         cut["tests"] = tuple(

@@ -8,6 +8,9 @@ from assay.verifiers.environment.verifier import EnvironmentVerifier
 from assay.verifiers.interface import Verifier
 from assay.verifiers.kernels.judging import Measurer
 from assay.verifiers.kernels.verifier import KernelVerifier
+from assay.verifiers.languages.building import Builder
+from assay.verifiers.languages.execute import ExecuteVerifier
+from assay.verifiers.languages.verifier import StdioVerifier
 from assay.verifiers.maths.verifier import MathVerifier
 from assay.verifiers.models.chain import ChainVerifier
 from assay.verifiers.models.judge import JudgeVerifier
@@ -83,18 +86,21 @@ def _asking() -> tuple[Verifier, ...]:
 
 def _executed(databases: Path | None, measurer: Measurer | None) -> tuple[Verifier, ...]:
     """Return the verifiers that run something; some remember, so each registry has its own."""
+    builder = Builder()
     return (
         EnvironmentVerifier(),
+        ExecuteVerifier(builder),
         KernelVerifier(measurer=measurer),
         MathVerifier(),
         OptimumVerifier(),
         ProgramVerifier(),
         PythonVerifier(),
         ReasoningGymVerifier(),
-        RunVerifier(),
+        RunVerifier(builder),
         SimulatorVerifier(),
         SolverVerifier(),
         SqlVerifier(databases),
+        StdioVerifier(builder),
     )
 
 

@@ -190,7 +190,7 @@ class Evaluator:
         token.attach(slot.cancel)
         try:
             with attributed(verifier):
-                verdict = self._golds.judge(lambda *asked: checked(verifier, judge(*asked)), task, completion, slot)
+                verdict = self._golds.judge(_looked_at(verifier, judge), task, completion, slot)
         finally:
             token.attach(None)
         if token.cancelled:
@@ -220,6 +220,11 @@ class Evaluator:
 
 def _cut(error: Exception) -> str:
     return str(error)[:MESSAGE_CHARACTERS]
+
+
+def _looked_at(verifier: Verifier, judge: Judge) -> Judge:
+    """Return what judges, and takes nothing for a verdict that is none."""
+    return lambda task, text, slot: checked(verifier, judge(task, text, slot), task.kept_output_bytes())
 
 
 def _bounded(verdict: Verdict) -> Verdict:

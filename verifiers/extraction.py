@@ -12,17 +12,18 @@ _CLOSING = re.compile(r"</(?:think|thinking)>", re.IGNORECASE)
 _CLOSING_LINE = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _REASONING_TAG = re.compile(r"<(/?)(?:think|thinking)>", re.IGNORECASE)
 _FENCE = re.compile(r"([ \t]*)(`{3,})([^`]*)")
-_PYTHON_TAG = re.compile(r"(?:python|py)[\d.]*", re.IGNORECASE)
+PYTHON_TAG = re.compile(r"(?:python|py)[\d.]*", re.IGNORECASE)
+"""Tags of fenced blocks that hold Python."""
 _TAG = re.compile(r"[\s{.]*([^\s{},:;]*)")
 _SHALLOW = 3  # columns; deeper is the inside of a list item, or of a docstring
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block; `python` says that its tag names the language, otherwise it has no tag."""
+    """One fenced block; `tagged` says that its tag names the language, otherwise it has no tag."""
 
     code: str
-    python: bool
+    tagged: bool
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Reading:
         return not self.text.strip()
 
 
-def read_completion(completion: str) -> Reading:
-    """Take `completion` apart. Never raises; costs time linear in its length."""
+def read_completion(completion: str, tag: re.Pattern[str] = PYTHON_TAG) -> Reading:
+    """Take `completion` apart; `tag` matches the tags of the language that counts. Linear in its length."""
     text = completion.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = _drop_reasoning(text).split("\n")
-    blocks, fenced, end = _find_blocks(lines, _SHALLOW)
-    deep, deep_fenced, _ = _find_blocks(lines, None)
+    blocks, fenced, end = _find_blocks(lines, _SHALLOW, tag)
+    deep, deep_fenced, _ = _find_blocks(lines, None, tag)
     if not fenced and deep_fenced:
         return Reading("\n".join(lines[:end]), (), deep, fenced=False)
     return Reading("\n".join(lines[:end]), blocks, deep, fenced)
@@ -95,8 +96,8 @@ class _Open:
     line: int
 
 
-def _find_blocks(lines: list[str], deepest: int | None) -> tuple[tuple[Block, ...], bool, int]:
-    """Return the python and untagged blocks, whether any fence was met, and where the text ends (see below)."""
+def _find_blocks(lines: list[str], deepest: int | None, tag: re.Pattern[str]) -> tuple[tuple[Block, ...], bool, int]:
+    """Return the language's and the untagged blocks, whether any fence was met, and where the text ends (see below)."""
     found: list[tuple[Block, bool]] = []
     fenced = False
     current: _Open | None = None
@@ -110,12 +111,12 @@ def _find_blocks(lines: list[str], deepest: int | None) -> tuple[tuple[Block, ..
             if deepest is None or width <= deepest:
                 current = _Open(indent, width, len(ticks), info.strip(), number)
         elif len(ticks) >= current.ticks and not info.strip() and width <= current.width + _SHALLOW:
-            _add(found, lines, current, number)
+            _add(found, lines, current, number, tag)
             fenced, current = True, None
     end = len(lines)
     if current is not None:
         if any(line.strip() for line in lines[current.line + 1 :]):
-            _add(found, lines, current, len(lines))
+            _add(found, lines, current, len(lines), tag)
             fenced = True
         else:
             end = current.line  # a lone empty fence at the end is no block: it only closes the text
@@ -124,12 +125,11 @@ def _find_blocks(lines: list[str], deepest: int | None) -> tuple[tuple[Block, ..
     return tuple(filled or kept), fenced, end
 
 
-def _add(found: list[tuple[Block, bool]], lines: list[str], opened: _Open, end: int) -> None:
-    tag = _TAG.match(opened.tag)
-    name = tag.group(1) if tag else ""
-    python = _PYTHON_TAG.fullmatch(name) is not None
+def _add(found: list[tuple[Block, bool]], lines: list[str], opened: _Open, end: int, tag: re.Pattern[str]) -> None:
+    name = named.group(1) if (named := _TAG.match(opened.tag)) else ""
+    tagged = tag.fullmatch(name) is not None
     code = "\n".join(_dedent(line, opened) for line in lines[opened.line + 1 : end])
-    found.append((Block(code + "\n" if code else "", python), python or not opened.tag))
+    found.append((Block(code + "\n" if code else "", tagged), tagged or not opened.tag))
 
 
 def _dedent(line: str, opened: _Open) -> str:

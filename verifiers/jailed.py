@@ -13,7 +13,7 @@ from assay.verifiers.program.returned import Unusable
 from assay.verifiers.program.verifier import ask_source, read_answer
 from assay.verifiers.split.assembly import Sources
 from assay.verifiers.split.loading import pack_sources
-from assay.verifiers.stdio import Case, run_cases
+from assay.verifiers.stdio import Case, python_runner, run_cases
 from assay.verifiers.surroundings import surroundings_for
 
 
@@ -45,14 +45,10 @@ def run_program(slot: Slot, completion: str, *, stdin: str = "", limits: Limits 
     `no_answer`. Pass it nothing that a candidate must not know. Raises Inconclusive and SandboxFault.
     """
     sources = Sources(read_completion(completion))
-    judged = run_cases(
-        slot,
-        pack_sources(sources, "__main__", ()),
-        [Case(stdin, None)],
-        limits or Limits(),
-        Comparison(),
-        surroundings_for((sources.reading.text,)),
-    )
+    bounds = limits or Limits()
+    payload = pack_sources(sources, "__main__", ())
+    run = python_runner(slot, payload, bounds, surroundings_for((sources.reading.text,)))
+    judged = run_cases(run, [Case(stdin, None)], bounds, Comparison())
     outcome, message = judged.refused or (judged.marks[0].outcome, judged.marks[0].message)
     return ProgramRun(outcome, message, b"".join(judged.outputs), judged.trace.usage)
 

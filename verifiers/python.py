@@ -17,7 +17,7 @@ from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.split.placement import Placement, Placements
 from assay.verifiers.split.plan import Plan
 from assay.verifiers.split.session import Session, SharingNeeded
-from assay.verifiers.stdio import Case, run_cases
+from assay.verifiers.stdio import Case, python_runner, run_cases
 from assay.verifiers.surroundings import Surroundings, surroundings_for
 
 SHARED_FLAG = "shared_oracle"
@@ -107,7 +107,8 @@ def _judge_program(task: PythonTask, sources: Sources, slot: Slot) -> Verdict:
     cases = [Case(case.stdin or "", case.stdout if task.checker is None else None) for case in task.cases or ()]
     comparison = parse_comparison(task.compare) if task.compare else Comparison()
     payload = pack_sources(sources, "__main__", task.forbid)
-    judged = run_cases(slot, payload, cases, task.limits, comparison, _surroundings(task, sources))
+    run = python_runner(slot, payload, task.limits, _surroundings(task, sources))
+    judged = run_cases(run, cases, task.limits, comparison)
     marks = judged.marks
     if task.checker is not None and judged.refused is None:
         texts = [(case.stdin or "", case.stdout or "") for case in task.cases or ()]

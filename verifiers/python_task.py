@@ -49,6 +49,8 @@ class FenceRule(StrEnum):
     """Bare code is read too."""
     REQUIRED = "required"
     """Without a fenced block there is no answer."""
+    NONE = "none"
+    """The completion is the program, to the letter: fences and reasoning in it are not looked for."""
 
 
 _LONGEST_NAME = 240  # bytes: with `.py` or its cache's ending after it, it is still a file's name

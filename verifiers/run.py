@@ -2,20 +2,20 @@
 
 from typing import Literal, Self
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from assay.sandboxes.interface import Slot
 from assay.schema import Scoring, TaskBase, Verdict
 from assay.verifiers.comparison import parse_comparison
-from assay.verifiers.extraction import read_completion
+from assay.verifiers.languages.building import Builder, Refused
+from assay.verifiers.languages.choosing import Wanted, choose_runner
+from assay.verifiers.languages.table import PYTHON
+from assay.verifiers.languages.task import FilePath, LanguageName, as_bytes
 from assay.verifiers.python_task import ComparisonText, Dotted, FenceRule
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.rule import refuse_limits_of_tests
-from assay.verifiers.scoring import Policy, conclude, refuse
-from assay.verifiers.split.assembly import Sources
-from assay.verifiers.split.loading import pack_sources
+from assay.verifiers.scoring import Mark, Policy, conclude, refuse
 from assay.verifiers.stdio import Case, run_cases
-from assay.verifiers.surroundings import surroundings_for
 
 
 class RunTask(TaskBase):
@@ -27,14 +27,18 @@ class RunTask(TaskBase):
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": "hello", "verifier": "run", "stdout": "hello\n"}]})
 
     verifier: Literal["run"] = "run"
+    language: LanguageName = PYTHON
+    """Of the completion; which there are is listed by `assay doctor`."""
     stdin: str = ""
     """What the program reads."""
     stdout: str | None = None
     """What it must write; default: anything."""
     compare: ComparisonText = "trailing_whitespace"
     """How output is compared: exact, trailing_whitespace, tokens, lines_unordered or float(TOL)."""
+    files: dict[FilePath, str] = Field(default_factory=dict)
+    """Texts that lie beside the program, by their paths."""
     forbid: tuple[Dotted, ...] = ()
-    """Modules and names whose use in the completion is a `violation`."""
+    """Modules and names whose use in a completion in Python is a `violation`."""
     fence: FenceRule = FenceRule.OPTIONAL
     """Whether the code must stand in a fenced block."""
 
@@ -44,6 +48,8 @@ class RunTask(TaskBase):
             raise misplaced(("compare",), "it goes with stdout only", "leave it out, or give stdout")
         if self.scoring is Scoring.WEIGHTED:
             raise misplaced(("scoring",), "'weighted' needs several tests, and this is one", "leave it out")
+        if self.forbid and (self.language != PYTHON or self.files):
+            raise misplaced(("forbid",), "it goes with a single source in Python", "leave it out")
         refuse_limits_of_tests(self)
         return self
 
@@ -56,8 +62,11 @@ class RunVerifier:
     """Runs the completion's program once; the verdict carries its exit code and output."""
 
     name = "run"
-    version = "1"
+    version = "2"
     task_model = RunTask
+
+    def __init__(self, builder: Builder | None = None) -> None:
+        self._builder = builder or Builder()
 
     def reward_range(self, task: RunTask) -> tuple[float, float]:
         """Return 0 and 1: nothing passed, and all."""
@@ -66,11 +75,15 @@ class RunVerifier:
 
     def judge(self, task: RunTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises InfraFault and Inconclusive."""
-        sources = Sources(read_completion(completion), fence_required=task.fence is FenceRule.REQUIRED)
-        surroundings = surroundings_for((sources.reading.text,))
-        comparison = parse_comparison(task.compare)
-        payload = pack_sources(sources, "__main__", task.forbid)
-        judged = run_cases(slot, payload, [Case(task.stdin, task.stdout)], task.limits, comparison, surroundings)
+        ready = choose_runner(slot, self._builder, completion, _wanted(task))
+        if isinstance(ready, Refused):
+            return refuse(ready.outcome, ready.message, [Mark(ready.outcome)], ready.trace)
+        cases = [Case(task.stdin, task.stdout)]
+        judged = run_cases(ready.run, cases, task.limits, parse_comparison(task.compare))
         if judged.refused is not None:
             return refuse(*judged.refused, judged.marks, judged.trace)
         return conclude(judged.marks, Policy(pass_threshold=task.pass_threshold), judged.trace)
+
+
+def _wanted(task: RunTask) -> Wanted:
+    return Wanted(task.language, task.fence, task.limits, as_bytes(task.files), task.forbid)

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Exit
-from assay.schema import Limits, Scoring, TestResult, Usage, Verdict
+from assay.schema import KEPT_BYTES, Limits, Scoring, TestResult, Usage, Verdict
 
 MESSAGE_CHARACTERS = 2000
 SLACK = 1e-9
 """By how much sums of floats may miss what they are on paper."""
-_KEPT_BYTES = 4096  # of each stream, half of it from the head
 _NOTE = 100  # characters at most that say how much was left out
 
 
@@ -43,13 +42,15 @@ class Trace:
     exit_code: int | None = None
     usage: Usage = field(default_factory=Usage)
     flags: tuple[str, ...] = ()
+    kept_bytes: int = KEPT_BYTES
+    """Of each stream."""
 
     def over(self, verdict: Verdict, messages: Iterable[str] = ()) -> Verdict:
         """Return a verdict with what was left, flagged `missing_module` if one of the messages tells of one."""
         missing = ("missing_module",) if any(one.startswith("ModuleNotFoundError") for one in messages) else ()
         left = {
-            "stdout": clip(self.stdout),
-            "stderr": clip(self.stderr),
+            "stdout": clip(self.stdout, self.kept_bytes),
+            "stderr": clip(self.stderr, self.kept_bytes),
             "exit_code": self.exit_code,
             "usage": self.usage,
             "flags": (*verdict.flags, *self.flags, *missing),
@@ -138,20 +139,20 @@ def _limit_message(cut_by: Outcome, limits: Limits) -> str:
             return f"cut short: {cut_by}"
 
 
-def clip(data: bytes) -> str:
-    """Return head and tail of captured output as text, 4 kB in all."""
-    if len(data) <= _KEPT_BYTES:
+def clip(data: bytes, kept_bytes: int = KEPT_BYTES) -> str:
+    """Return head and tail of captured output as text, `kept_bytes` in all."""
+    if len(data) <= kept_bytes:
         return data.decode("utf-8", "replace")
-    half = _KEPT_BYTES // 2
+    half = kept_bytes // 2
     left_out = f"\n[... {len(data) - 2 * half} bytes left out ...]\n"
-    return data[:half].decode("utf-8", "replace") + left_out + data[-half:].decode("utf-8", "replace")
+    return data[:half].decode("utf-8", "replace") + left_out + data[len(data) - half :].decode("utf-8", "replace")
 
 
-def clip_text(text: str) -> str:
+def clip_text(text: str, kept_bytes: int = KEPT_BYTES) -> str:
     """Return captured output itself if it is no longer than `clip` would leave it, else head and tail of it."""
-    if len(text) <= _KEPT_BYTES + _NOTE:
+    if len(text) <= kept_bytes + _NOTE:
         return text
-    return clip(text.encode("utf-8", "replace"))
+    return clip(text.encode("utf-8", "replace"), kept_bytes)
 
 
 def add_usage(first: Usage, second: Usage) -> Usage:

@@ -1,7 +1,7 @@
 """Running a program on standard input and output: one fresh process a case, compared here, never in its process."""
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from assay.outcomes import Outcome
@@ -56,14 +56,21 @@ class Judged:
     """Seconds of the attempt's wall time that they have used."""
 
 
-def run_cases(
-    slot: Slot,
-    payload: bytes,
-    cases: Sequence[Case],
-    limits: Limits,
-    comparison: Comparison,
-    around: Surroundings,
-) -> Judged:
+Runner = Callable[[bytes, Budget], Run]
+"""Runs a program on what it reads, within what is left of the attempt's time."""
+
+
+def python_runner(slot: Slot, payload: bytes, limits: Limits, around: Surroundings) -> Runner:
+    """Return what runs a Python program in a fork of a warm interpreter; `payload` is of `pack_sources`."""
+
+    def run(stdin: bytes, budget: Budget) -> Run:
+        launch = Launch(Role.CANDIDATE, PROGRAM, payload, limits, around.flavour, (), stdin, around.network)
+        return run_case(slot, launch, budget)
+
+    return run
+
+
+def run_cases(run: Runner, cases: Sequence[Case], limits: Limits, comparison: Comparison) -> Judged:
     """Run every case and compare. Raises Inconclusive if the machine was too busy, SandboxFault if a jail broke."""
     budget = Budget(limits)
     runs: list[Run] = []
@@ -73,17 +80,15 @@ def run_cases(
         if refusal is not None:
             marks.append(refusal)
             continue
-        stdin = case.stdin.encode("utf-8", "surrogatepass")
-        launch = Launch(Role.CANDIDATE, PROGRAM, payload, limits, around.flavour, (), stdin, around.network)
-        run = run_case(slot, launch, budget)
-        runs.append(run)
-        if run.refused is not None:
-            same = tuple(Mark(run.refused[0], run.refused[1]) for _ in cases)
-            return Judged(same, run.refused, _trace(runs))
-        mark = mark_run(run, case, comparison)
+        ran = run(case.stdin.encode("utf-8", "surrogatepass"), budget)
+        runs.append(ran)
+        if ran.refused is not None:
+            same = tuple(Mark(ran.refused[0], ran.refused[1]) for _ in cases)
+            return Judged(same, ran.refused, _trace(runs))
+        mark = mark_run(ran, case, comparison)
         budget.spend(mark)
         marks.append(mark)
-    return Judged(tuple(marks), None, _trace(runs), tuple(run.stdout for run in runs), budget.used_s)
+    return Judged(tuple(marks), None, _trace(runs), tuple(ran.stdout for ran in runs), budget.used_s)
 
 
 def mark_run(run: Run, case: Case, comparison: Comparison) -> Mark:

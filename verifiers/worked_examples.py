@@ -11,6 +11,7 @@ WORKED: Mapping[str, str] = {
     "countdown": "<think>8 times 3 is 24.</think><answer>(8 + 5) * 3</answer>",
     "detection": f'{_THOUGHT}<answer>[{{"Position": [10, 10, 50, 50], "Confidence": 1}}]</answer>',
     "environment": '<answer>["down", "down", "right", "right", "down", "right"]</answer>',
+    "execute": '{"code": "print(6 * 7)"}',
     "exact_match": "<think>The capital of France.</think><answer>Paris</answer>",
     "format": "<think>\nLet me look.\n</think>\n<answer>\n42\n</answer>",
     "grounded_qa": f"{_THOUGHT}<answer>B</answer><glue>[(4.0, 10.0)]</glue>",
@@ -43,6 +44,7 @@ WORKED: Mapping[str, str] = {
     ),
     "sql": ("<think>Bo is paid 20.</think>\n<answer>\n```sql\nSELECT name FROM crew WHERE pay < 21\n```\n</answer>"),
     "sudoku": "<answer>\n1234\n4321\n2143\n3412\n</answer>",
+    "stdio": "```cpp\n#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b; }\n```",
     "temporal": f"{_THOUGHT}<answer>4 to 9</answer>",
     "text_overlap": "The cat sat on the mat.",
     "tool_call": (

@@ -10,7 +10,7 @@ _ADD = "def add(a, b):\n    return a + b\n"
 
 
 def _codes(completion: str) -> list[tuple[str, bool]]:
-    return [(block.code, block.python) for block in read_completion(completion).blocks]
+    return [(block.code, block.tagged) for block in read_completion(completion).blocks]
 
 
 def test_text_without_a_fence_is_kept_as_it_is() -> None:

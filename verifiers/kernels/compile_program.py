@@ -35,7 +35,7 @@ def warm() -> None:
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
     """Answer the question in `payload` on the socket `fds[0]`."""
     kind, *fields = msgpack.unpackb(payload)
-    answer = _probe() if kind == PROBE else _compile(*fields)
+    answer = _probe() if kind == PROBE else compile_job(*fields)
     with socket.socket(fileno=fds[0]) as channel:
         channel.sendall(msgpack.packb(answer))
     return 0
@@ -88,9 +88,10 @@ def _processor() -> str:
     return f"{platform.machine()}-{zlib.crc32(kept):08x}"
 
 
-def _compile(job: Mapping[str, Any]) -> list[Any]:
+def compile_job(job: Mapping[str, Any]) -> list[Any]:
     """Return exit code, printed head, printed tail, bytes left out between, dependency texts, artifact."""
     for name, data in job["files"].items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_bytes(data)
     code, printed = 0, _Printed()
     for line in job["lines"]:

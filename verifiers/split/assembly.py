@@ -87,7 +87,7 @@ def looks_like_prose(code: str) -> bool:
 
 
 def _pick(blocks: Sequence[Block], sources: Sources) -> str:
-    tagged = [block.code for block in blocks if block.python]
+    tagged = [block.code for block in blocks if block.tagged]
     if not tagged:
         return blocks[-1].code
     wanted = [sources.entry] if sources.entry else list(sources.names)

@@ -40,8 +40,8 @@ def pack_sources(sources: Sources, module: str, forbid: tuple[str, ...]) -> byte
     reading = sources.reading
     fields = {
         "text": reading.text,
-        "blocks": [[block.code, block.python] for block in reading.blocks],
-        "deep": [[block.code, block.python] for block in reading.deep],
+        "blocks": [[block.code, block.tagged] for block in reading.blocks],
+        "deep": [[block.code, block.tagged] for block in reading.deep],
         "fenced": reading.fenced,
         "entry": sources.entry,
         "names": list(sources.names),
