@@ -1,7 +1,5 @@
 """Checkers that are programs: compiled and run in the oracle's jail, after the candidate's program has ended."""
 
-import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -18,12 +16,8 @@ from assay.verifiers.stdio import Judged, Run
 
 _LIMITS = Limits(wall_s=20, cpu_s=20, memory_mb=1024)
 _INPUT, _OUTPUT, _ANSWER = "input.txt", "output.txt", "answer.txt"
-_ARGUMENTS = {
-    Protocol.TESTLIB: (_INPUT, _OUTPUT, _ANSWER),
-    Protocol.CODEFORCES_PYTHON: (_INPUT, _ANSWER, _OUTPUT),
-}
+_ARGUMENTS = {Protocol.TESTLIB: (_INPUT, _OUTPUT, _ANSWER)}
 _ACCEPTS, _TASK_IS_BROKEN, _POINTS = 0, 3, 7  # exit codes of testlib
-_GRADE = re.compile(r"points\s+([0-9]+(?:\.[0-9]+)?)")
 _SHOWN = 300  # characters of what a checker says
 
 
@@ -56,32 +50,15 @@ def _check(slot: Slot, built: Built, protocol: Protocol, stdin: str, expected: s
     ran = run(slot, laid, Start(b"", _ARGUMENTS[protocol], Role.ORACLE), _LIMITS, Budget(_LIMITS))
     if ran.refused is not None:
         raise TaskFault(f"the checker cannot be run: {ran.refused[1][:_SHOWN]}")
-    return _testlib(ran) if protocol is Protocol.TESTLIB else _codeforces(ran)
+    return _testlib(ran)
 
 
 def _testlib(ran: Run) -> Mark:
-    said = (ran.stderr or ran.stdout).decode("utf-8", "replace").strip()[:_SHOWN]
+    """Read an exit code; what a checker writes stays in the oracle's jail."""
     if ran.exit_code == _ACCEPTS:
         return passed()
     if ran.exit_code == _TASK_IS_BROKEN:
-        raise TaskFault(f"the checker says that the task is broken: {said}")
-    if ran.exit_code == _POINTS and (found := _GRADE.search(said)):
-        return _graded(float(found[1]), said)
-    if ran.exit_code is None or ran.outcome is not Outcome.RUNTIME_ERROR:
-        return Mark(Outcome.FAILED, f"the checker did not accept it: it {ran.message}")
-    return Mark(Outcome.FAILED, f"the checker did not accept it: {said or ran.message}")
-
-
-def _codeforces(ran: Run) -> Mark:
-    said = ran.stdout.decode("utf-8", "replace").strip()
-    try:
-        score = float(said) if ran.exit_code == _ACCEPTS else 0.0
-    except ValueError:
-        score = 0.0
-    return _graded(score, said[:_SHOWN] or ran.message)
-
-
-def _graded(score: float, said: str) -> Mark:
-    if not math.isfinite(score) or score <= 0.0:
-        return Mark(Outcome.FAILED, f"the checker did not accept it: {said}")
-    return passed() if score >= 1.0 else Mark(Outcome.FAILED, f"the checker gave {score:g}", score=score)
+        raise TaskFault("the checker says that the task is broken (exit code 3)")
+    if ran.exit_code == _POINTS:
+        raise TaskFault("the checker gives points (exit code 7), which are not read")
+    return Mark(Outcome.FAILED, f"the checker did not accept it: it {ran.message}")

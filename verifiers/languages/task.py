@@ -49,11 +49,8 @@ class Protocol(StrEnum):
     """How a checker that is a program of its own says what it found."""
 
     TESTLIB = "testlib"
-    """`checker INPUT OUTPUT ANSWER`; exit code 0 accepts, 7 grades (`points X`), 3 is the task's fault, others refuse.
-    Source: testlib.h, MikeMirzayanov/testlib."""
-    CODEFORCES_PYTHON = "codeforces_python"
-    """`checker INPUT ANSWER OUTPUT`; exit code 0 and the text `1`, or a number between, on standard output.
-    Source: the checkers of the dataset open-r1/codeforces."""
+    """`checker INPUT OUTPUT ANSWER`; exit code 0 accepts, 3 is the task's fault, as is 7 (points,
+    which are not read), others refuse. Source: testlib.h, MikeMirzayanov/testlib."""
 
 
 class CheckerProgram(Wire):
