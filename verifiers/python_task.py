@@ -73,6 +73,21 @@ ComparisonText = Annotated[str, AfterValidator(_check_compare)]
 Dotted = Annotated[str, AfterValidator(_check_dotted)]
 
 
+def agree_on_weights(scoring: Scoring, weights: Sequence[float], count: int | None, what: str) -> None:
+    """Raise ValidationError unless weights go with their scoring, and with so many tests; None: nobody knows yet.
+
+    `what` is one test's name in messages.
+    """
+    if (scoring is Scoring.WEIGHTED) != bool(weights):
+        raise misplaced(("weights",), "weights and scoring 'weighted' go together", "give both or neither")
+    if any(not math.isfinite(weight) or weight < 0 for weight in weights):
+        raise misplaced(("weights",), "weights are finite numbers at or above 0")
+    if weights and sum(weights) <= 0:
+        raise misplaced(("weights",), "all weights are 0", f"give a {what} a weight above 0")
+    if weights and count is not None and count != len(weights):
+        raise misplaced(("weights",), f"{len(weights)} weights for {count} {what}s", "give one for each")
+
+
 class PythonCase(Wire):
     """One case of a `calls` task (`args`, `kwargs`, `expected`) or of a `stdio` task (`stdin`, `stdout`)."""
 
@@ -158,7 +173,7 @@ class PythonTask(TaskBase):
                 ("style",), f"{self.style} does not go with {given[0]}", f"use {' or '.join(allowed)}, or leave it out"
             )
         self._agree_on_cases()
-        self._agree_on_weights()
+        agree_on_weights(self.scoring, self.weights, self.test_count, "test")
         return self
 
     def _agree_on_cases(self) -> None:
@@ -174,17 +189,6 @@ class PythonTask(TaskBase):
             raise misplaced(("compare",), "the checker compares", "give one of the two")
         if self.resolved_style is Style.CALLS and self.cases and not self.entry:
             raise misplaced(("entry_point",), "neither prompt nor tests name a function", "name it here")
-
-    def _agree_on_weights(self) -> None:
-        if (self.scoring is Scoring.WEIGHTED) != bool(self.weights):
-            raise misplaced(("weights",), "weights and scoring 'weighted' go together", "give both or neither")
-        if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
-            raise misplaced(("weights",), "weights are finite numbers at or above 0")
-        if self.weights and sum(self.weights) <= 0:
-            raise misplaced(("weights",), "all weights are 0", "give a test a weight above 0")
-        count = self.test_count
-        if self.weights and count is not None and count != len(self.weights):
-            raise misplaced(("weights",), f"{len(self.weights)} weights for {count} tests", "give one for each")
 
     @property
     def resolved_style(self) -> Style | None:

@@ -9,14 +9,14 @@ from assay.sandboxes.interface import Role, Slot
 from assay.schema import Limits
 from assay.verifiers.languages.building import Builder, Built, Refused, Source, Start, run
 from assay.verifiers.languages.table import LANGUAGES
-from assay.verifiers.languages.task import CheckerProgram, Protocol, as_bytes
+from assay.verifiers.languages.task import CheckerProgram, as_bytes
 from assay.verifiers.scoring import Mark, passed
 from assay.verifiers.spending import Budget
 from assay.verifiers.stdio import Judged, Run
 
 _LIMITS = Limits(wall_s=20, cpu_s=20, memory_mb=1024)
 _INPUT, _OUTPUT, _ANSWER = "input.txt", "output.txt", "answer.txt"
-_ARGUMENTS = {Protocol.TESTLIB: (_INPUT, _OUTPUT, _ANSWER)}
+_ARGUMENTS = (_INPUT, _OUTPUT, _ANSWER)  # as testlib has them, the one protocol
 _ACCEPTS, _TASK_IS_BROKEN, _POINTS = 0, 3, 7  # exit codes of testlib
 _SHOWN = 300  # characters of what a checker says
 
@@ -37,17 +37,13 @@ def check_by_program(
     for number in due:
         assert built is not None
         stdin, expected = texts[number]
-        marks[number] = _check(slot, built, checker.protocol, stdin, expected, judged.outputs[number])
+        marks[number] = _check(slot, built, stdin, expected, judged.outputs[number])
     return tuple(marks)
 
 
-def _check(slot: Slot, built: Built, protocol: Protocol, stdin: str, expected: str, output: bytes) -> Mark:
-    texts = {
-        **as_bytes({_INPUT: stdin, _ANSWER: expected}),
-        _OUTPUT: output,
-    }
-    laid = replace(built, files={**built.files, **texts})
-    ran = run(slot, laid, Start(b"", _ARGUMENTS[protocol], Role.ORACLE), _LIMITS, Budget(_LIMITS))
+def _check(slot: Slot, built: Built, stdin: str, expected: str, output: bytes) -> Mark:
+    laid = replace(built, files={**built.files, **as_bytes({_INPUT: stdin, _ANSWER: expected}), _OUTPUT: output})
+    ran = run(slot, laid, Start(b"", _ARGUMENTS, Role.ORACLE), _LIMITS, Budget(_LIMITS))
     if ran.refused is not None:
         raise TaskFault(f"the checker cannot be run: {ran.refused[1][:_SHOWN]}")
     return _testlib(ran)

@@ -1,6 +1,5 @@
 """The task model of the verifier `stdio`."""
 
-import math
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -8,10 +7,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, model_validator
 
-from assay.schema import Scoring, TaskBase, Wire
+from assay.schema import TaskBase, Wire
 from assay.spelling import choices, shown
 from assay.verifiers.languages.table import LANGUAGES, PYTHON, Language, find_language
-from assay.verifiers.python_task import ComparisonText, FenceRule
+from assay.verifiers.python_task import ComparisonText, FenceRule, agree_on_weights
 from assay.verifiers.refusals import misplaced
 
 _LONGEST_PATH = 240  # characters
@@ -105,16 +104,7 @@ class StdioTask(TaskBase):
     def _agree(self) -> Self:
         if self.checker is not None and self.compare is not None:
             raise misplaced(("compare",), "the checker compares", "give one of the two")
-        if (self.scoring is Scoring.WEIGHTED) != bool(self.weights):
-            raise misplaced(("weights",), "weights and scoring 'weighted' go together", "give both or neither")
-        if any(not math.isfinite(weight) or weight < 0 for weight in self.weights):
-            raise misplaced(("weights",), "weights are finite numbers at or above 0")
-        if self.weights and sum(self.weights) <= 0:
-            raise misplaced(("weights",), "all weights are 0", "give a case a weight above 0")
-        if self.weights and len(self.weights) != len(self.cases):
-            raise misplaced(
-                ("weights",), f"{len(self.weights)} weights for {len(self.cases)} cases", "give one for each"
-            )
+        agree_on_weights(self.scoring, self.weights, len(self.cases), "case")
         return self
 
     @property
