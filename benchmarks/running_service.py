@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ import httpx
 
 _START_S = 60.0
 _STOP_S = 30.0
+_LOOK_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,28 @@ class RunningService:
         """Return the proportional set size of every process of the service, in MB (2^20 bytes)."""
         return sum(map(_pss_kb, self._pids())) / 1024
 
+    @contextmanager
+    def weighed(self) -> Iterator[list[float]]:
+        """Lend a list that gets what the service weighs (`pss_mb`), every half second and at the end."""
+        seen: list[float] = []
+        ended = threading.Event()
+
+        def look() -> None:
+            while not ended.wait(_LOOK_S):
+                seen.append(self.pss_mb())
+
+        looking = threading.Thread(target=look)
+        looking.start()
+        try:
+            yield seen
+        finally:
+            ended.set()
+            looking.join()
+            seen.append(self.pss_mb())
+
     def cpu_s(self) -> float:
         """Return the CPU seconds that the service has used so far, ended children included."""
-        return sum(map(_cpu_s, self._pids()))
+        return sum(map(cpu_s, self._pids()))
 
     def _pids(self) -> set[int]:
         """The process tree, and whatever else names the data folder (a Redis that left the tree)."""
@@ -93,7 +114,8 @@ def _command(pid: int) -> str:
         return ""
 
 
-def _cpu_s(pid: int) -> float:
+def cpu_s(pid: int) -> float:
+    """Return the CPU seconds of a process so far, those of its children that have ended included; 0 if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any  # Any: tasks are JSON documents
 
-from assay.cli.datasets import Dataset
 from assay.cli.demo import WORKED_EXAMPLE
 from assay.cli.inputs import read_objects
+from assay.clients.formats import Format, task_of_record
 
 DEFAULT_FILE = Path(__file__).parents[2] / "shared" / "data" / "HumanEval.jsonl.gz"
 LOOP = "    while True:\n        pass\n"
@@ -40,8 +40,8 @@ def load_workload(path: Path) -> Workload:
 
 def _humaneval(rows: Sequence[Mapping[str, Any]]) -> Workload:
     tasks = []
-    for number, row in enumerate(rows):
-        task = dict(Dataset.HUMANEVAL.task(row, path=f"HumanEval[{number}]"))
+    for row in rows:
+        task = task_of_record(Format.HUMANEVAL, row)
         del task["gold"]
         tasks.append(task)
     return Workload(

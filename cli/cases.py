@@ -14,6 +14,7 @@ from assay.cli.local import builtin_registry, open_scorer
 from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
 from assay.cli.progress import Progress
 from assay.settings import Settings, override
+from assay.terminals import harmless
 
 _ABOUT = """Run conformity files. Honest programs, hacks and reward families are told apart by their keys.
 Caching is off. The last line is `cases: N passed, M failed`, with each failure before it.
@@ -60,7 +61,7 @@ def _report(reports: Iterable[CaseReport], total: int) -> int:
     for report in reports:
         if report.problems:
             failed += 1
-            print(f"FAILED {report.id}: {'; '.join(report.problems)}", flush=True)
+            print(harmless(f"FAILED {report.id}: {'; '.join(report.problems)}"), flush=True)
         progress.advance(f"{failed} failed")
     progress.finish(f"{failed} failed")
     return failed

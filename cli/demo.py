@@ -7,13 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assay.canonical import dump_line
-from assay.cli.datasets import Dataset
 from assay.cli.exits import Exit
 from assay.cli.inputs import Batch, read_batch
 from assay.cli.options import Commands, add_command, add_sandbox_options, settings_from
+from assay.cli.records.entries import Reading
 from assay.cli.tally import Tally
 from assay.clients.advantages import grpo, rewards_and_groups
 from assay.clients.client import Client
+from assay.clients.formats import Format
 from assay.counting import counted
 from assay.errors import InvalidRequest
 from assay.schema import Result
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             if humaneval is not None:
                 _show_humaneval(client, humaneval, tally)
     print("service: stopped")
-    return Exit.OUR_FAULT if tally.has_our_fault else Exit.OK
+    return Exit.OUR_FAULT if tally.our_faults else Exit.OK
 
 
 def _humaneval(demanded: Path | None, offered: Path | None) -> Path | None:
@@ -115,7 +116,7 @@ def _show_worked_example(client: Client) -> Tally:
 
 def _show_humaneval(client: Client, path: Path, tally: Tally) -> None:
     print(f"\n{path.name}: every task with its own solution")
-    batch = read_batch(path, None, Dataset.HUMANEVAL)
+    batch = read_batch(path, None, Reading(Format.HUMANEVAL))
     started = time.monotonic()
     own = Tally()
     for result in client.iter_results(client.submit(batch.tasks, batch.attempts).batch_id):

@@ -11,7 +11,8 @@ from assay.sandboxes.devices.host_lock import chosen_folder, distrust_of, file_o
 from assay.sandboxes.devices.nvml import Nvml
 from assay.sandboxes.probe import Finding
 from assay.sandboxes.warm import ENVIRONMENT
-from assay.settings import Settings, cuda_root, jail_tuning
+from assay.settings import Settings, jail_tuning
+from assay.toolkit import cuda_root
 from assay.verifiers.requirements import missing_modules
 
 _ASK_NVML = "see that nobody else does, or give the worker a driver that tells (`nvidia-smi pmon`)"

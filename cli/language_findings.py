@@ -1,18 +1,17 @@
 """`assay doctor` about languages: what is on this machine, and what passes its self-test where attempts run."""
 
-import shutil
-
 from assay.errors import AssayError
 from assay.sandboxes.backends import open_pool
 from assay.sandboxes.probe import Finding
 from assay.settings import Settings
 from assay.verifiers.languages.building import Builder
-from assay.verifiers.languages.table import LANGUAGES, Language
+from assay.verifiers.languages.offering import missing_tools
+from assay.verifiers.languages.table import LANGUAGES
 
 
 def languages_finding() -> Finding:
     """Say for which languages this machine has what compiles or runs them; nothing is started."""
-    here = [name for name, language in LANGUAGES.items() if not _lacking(language)]
+    here = [name for name, language in LANGUAGES.items() if not missing_tools(language)]
     missing = [name for name in LANGUAGES if name not in here]
     detail = f"for `run`, `stdio`, `execute`; this machine's: {', '.join(here) or 'none'}"
     if missing:
@@ -30,16 +29,11 @@ def tested_languages(settings: Settings) -> list[Finding]:
         for name, language in LANGUAGES.items():
             try:
                 with pool.slot() as slot:
-                    builder.check_offered(slot, language)
+                    version = builder.check_offered(slot, language)
             except AssayError as error:
                 findings.append(Finding(name, None, str(error), language.install))
             else:
-                findings.append(Finding(name, True, "its self-test passes"))
+                findings.append(Finding(name, True, f"its self-test passes ({version})"))
     finally:
         pool.close()
     return findings
-
-
-def _lacking(language: Language) -> bool:
-    tools = (language.probe[0], language.run[0])
-    return any("/" not in tool and shutil.which(tool) is None for tool in tools)

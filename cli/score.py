@@ -1,44 +1,73 @@
-"""`assay score`: scores files of attempts, here or through a service."""
+"""`assay score`: scores files of attempts, here or through a service, whatever their size."""
 
 import argparse
 import gc
-import math
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TextIO
-
-import httpx
+from typing import assert_never
 
 from assay.canonical import dump_line
-from assay.cli.exits import Exit
-from assay.cli.inputs import Batch, read_batch
-from assay.cli.local import build_jobs, builtin_registry, in_input_order, open_scorer
-from assay.cli.options import Commands, add_command, add_format_option, add_sandbox_options, settings_from
+from assay.cli.gates import Gates, allowance, floor
+from assay.cli.ledger import Ledger
+from assay.cli.local import TaskReader, builtin_registry, open_scorer
+from assay.cli.numbers import positive_number, seconds
+from assay.cli.options import (
+    Commands,
+    add_command,
+    add_reading_options,
+    add_sandbox_options,
+    reading_from,
+    settings_from,
+)
+from assay.cli.output import is_stream, open_lines, refuse_overwriting
 from assay.cli.progress import Progress
-from assay.cli.tally import Tally
+from assay.cli.records.entries import read_entries
+from assay.cli.remarks import remark
+from assay.cli.remote import cancel_batch, score_remotely
+from assay.cli.resuming import Kept, take_over
+from assay.cli.spool import Spool
+from assay.cli.spooled_jobs import SpooledJobs
+from assay.cli.tally import GROUPS_SHOWN, Tally
 from assay.clients import calls
 from assay.clients.client import Client
 from assay.clients.retries import RetryPolicy
-from assay.errors import AssayError, InvalidRequest, RequestError
+from assay.errors import InvalidRequest
 from assay.schema import BatchOptions, Result
 from assay.settings import Settings
 
-_ABOUT = """Score attempts. Files hold a JSON object, an array or JSON lines, plain or gzipped.
-Result lines are in input order. Without ATTEMPTS every task's gold is scored.
-Exit status 1 if an attempt has no reward, 3 if that is this side's fault."""
-
-_CANCEL_TIMEOUT = httpx.Timeout(2.0)
-_FLUSH_S = 0.05
+_ABOUT = """Score attempts. Files hold JSON lines, JSON, CSV or Parquet, plain or gzipped; - is standard input.
+Without ATTEMPTS the records of TASKS hold completions too (`completion`, `completions`), or else golds are scored.
+Result lines are in input order once the run has ended. Exit status 1 if an attempt has no reward, 3 if that is this
+side's fault, 4 if rewards are below --fail-under."""
 
 
 @dataclass(frozen=True)
 class _Service:
     url: str
+    key: str | None
     retry: RetryPolicy
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What a run is to do, beside what it reads."""
+
+    settings: Settings
+    options: BatchOptions
+    judge: TaskReader | _Service
+    """What types tasks for the verifiers here, or the service that has its own."""
+    output: Path | None = None
+    is_resumed: bool = False
+
+    def ledger(self, url: str) -> AbstractContextManager[Ledger | None]:
+        """Return where batches are noted: beside the output, if that is a file."""
+        if self.output is None or is_stream(self.output):
+            return nullcontext()
+        return Ledger(self.output, url, is_kept=self.is_resumed)
 
 
 def add_parser(commands: Commands) -> None:
@@ -47,12 +76,18 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("tasks", type=Path, metavar="TASKS")
     parser.add_argument("attempts", type=Path, nargs="?", metavar="ATTEMPTS")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where results go; default: standard output")
-    add_format_option(parser)
+    parser.add_argument("--resume", action="store_true", help="go on with the output of a run that was ended")
+    add_reading_options(parser)
+    parser.add_argument(
+        "--sample", type=positive_number, metavar="N", help="score the attempts of N tasks, drawn at random"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="which tasks --sample draws; default: 0")
+    _add_gates(parser)
     parser.add_argument("--profile", metavar="NAME", help="the preset of tasks that name none themselves")
     parser.add_argument("--url", metavar="URL", help="score through this service (key: first of ASSAY_API_KEYS)")
     parser.add_argument(
         "--patience",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help=f"how long to try to reach the service at --url; default: {RetryPolicy().patience_s:g}",
     )
@@ -60,8 +95,49 @@ def add_parser(commands: Commands) -> None:
     add_sandbox_options(parser)
 
 
+def _add_gates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fail-under",
+        type=floor,
+        metavar="[MEASURE=]X",
+        help="end with status 4 if the mean reward (mean=X, or X) or the share that passed (passed=X) is less",
+    )
+    parser.add_argument(
+        "--max-infra",
+        type=allowance,
+        default=Gates.allowance,
+        metavar="X",
+        help="how many attempts this side may fail: a number, or a share (2%%, 0.02); default: 0",
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Score, write result lines and a summary; return the exit status."""
+    plan = _plan(arguments)
+    if arguments.output is not None:
+        refuse_overwriting(arguments.output, filter(None, (arguments.tasks, arguments.attempts)))
+    gates = Gates(arguments.fail_under, arguments.max_infra)
+    with closing(_filled(arguments, plan)) as spool:
+        tally = Tally(spool.groups(GROUPS_SHOWN))
+        kept = _kept(arguments, spool, tally)
+        progress = Progress(spool.total(), sys.stderr, done=kept.finished)
+        with (
+            _results(spool, plan, kept.last_seq, progress) as results,
+            open_lines(arguments.output, spool, is_kept=arguments.resume) as lines,
+        ):
+            for result in results:
+                lines.add(result.index, dump_line(result.model_dump(mode="json")), at_once=bool(result.sandbox))
+                tally.add(result)
+                progress.advance(tally.note)
+        progress.finish(tally.note)
+    report = sys.stdout if arguments.output else sys.stderr
+    print(*tally.lines(), sep="\n", file=report)
+    for line in gates.lines(tally):
+        remark(line)
+    return gates.status(tally)
+
+
+def _plan(arguments: argparse.Namespace) -> _Run:
     settings = settings_from(arguments)
     if arguments.url is not None and (arguments.insecure or arguments.slots is not None):
         raise InvalidRequest(
@@ -69,108 +145,67 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.url is None and arguments.patience is not None:
         raise InvalidRequest("there is no service to wait for", path="--patience", fix="name one with --url")
-    service = None if arguments.url is None else _Service(calls.service_url(arguments.url), _retry(arguments.patience))
-    batch = read_batch(arguments.tasks, arguments.attempts, arguments.format)
-    if not batch.attempts:
-        raise InvalidRequest("there are no attempts", path=str(arguments.attempts or arguments.tasks), fix="add some")
-    options = _options(arguments)
-    tally = Tally()
-    progress = Progress(len(batch.attempts), sys.stderr)
-    with _results(batch, options, settings, service, progress) as results, _output(arguments.output) as out:
-        _write(in_input_order(_counted(results, tally, progress)), out)
-    report = sys.stdout if arguments.output else sys.stderr
-    print(*tally.lines(), sep="\n", file=report)
-    return exit_status(tally)
-
-
-def _options(arguments: argparse.Namespace) -> BatchOptions:
-    """Return the options that were given, and no others: a service that is older knows fewer of them."""
+    if arguments.resume and arguments.output is None:
+        raise InvalidRequest("there is no output to go on with", path="--resume", fix="name it with -o")
+    # Only the options that were given: a service that is older knows fewer of them.
     given = {"keep_output": arguments.keep_output or None, "profile": arguments.profile}
-    return BatchOptions.model_validate({name: value for name, value in given.items() if value is not None})
-
-
-def exit_status(tally: Tally) -> Exit:
-    """Say what a finished score tells its caller."""
-    if tally.has_our_fault:
-        return Exit.OUR_FAULT
-    return Exit.FOUND_FAULTS if tally.has_null else Exit.OK
-
-
-@contextmanager
-def _results(
-    batch: Batch, options: BatchOptions, settings: Settings, service: _Service | None, progress: Progress
-) -> Iterator[Iterator[Result]]:
-    if service is None:
-        registry = builtin_registry(settings)
-        jobs = build_jobs(registry, batch, settings, options.profile)
-        gc.freeze()  # they stay to the end: collections would look through all of them again and again
-        with open_scorer(settings, registry, jobs) as scorer, closing(scorer.score(jobs, options)) as results:
-            yield results
-        return
+    options = BatchOptions.model_validate({name: value for name, value in given.items() if value is not None})
+    if arguments.url is None:
+        return _Run(settings, options, TaskReader(builtin_registry(settings), settings, arguments.profile))
     key = settings.api_keys[0].get_secret_value() if settings.api_keys else None
-    with Client(service.url, api_key=key, retry=service.retry) as client:
-        try:
-            accepted = client.submit(batch.tasks, batch.attempts, options=options)
-        except RequestError as error:
-            error.path = batch.locate(error.path)
-            raise
-        finished = False
-        try:
-            yield client.iter_results(accepted, on_waiting=lambda text: progress.remark(f"assay: waiting: {text}"))
-            finished = True
-        finally:
-            if not finished:
-                _cancel(service.url, key, accepted.batch_id)
+    retry = RetryPolicy() if arguments.patience is None else RetryPolicy(patience_s=arguments.patience)
+    service = _Service(calls.service_url(arguments.url), key, retry)
+    return _Run(settings, options, service, arguments.output, arguments.resume)
 
 
-def _cancel(url: str, key: str | None, batch_id: str) -> None:
-    """Try once, and not for long: whoever pressed Ctrl-C does not want to wait."""
-    with Client(url, api_key=key, retry=RetryPolicy(patience_s=0.0), timeout=_CANCEL_TIMEOUT) as client:
-        try:
-            client.cancel(batch_id)
-        except AssayError as error:
-            print(f"assay: batch {batch_id} was not cancelled: {error}", file=sys.stderr)
-
-
-def _retry(patience_s: float | None) -> RetryPolicy:
-    return RetryPolicy() if patience_s is None else RetryPolicy(patience_s=patience_s)
-
-
-def _seconds(text: str) -> float:
+def _filled(arguments: argparse.Namespace, plan: _Run) -> Spool:
+    """Read everything. Raises InvalidRequest for the first fault."""
+    check_equal = plan.judge.check_equal if isinstance(plan.judge, TaskReader) else None
+    spool = Spool(seed=arguments.seed, profile=arguments.profile, check_equal=check_equal)
     try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds at or above 0")
-    return value
+        spool.fill(read_entries(arguments.tasks, arguments.attempts, reading_from(arguments), remark))
+        if check_equal is None:
+            spool.add_unknown_tasks()
+        if arguments.sample is not None:
+            spool.sample(arguments.sample)
+        spool.settle()
+        if not spool.total():
+            raise InvalidRequest(
+                "there are no attempts", path=str(arguments.attempts or arguments.tasks), fix="add some"
+            )
+    except BaseException:
+        spool.close()
+        raise
+    return spool
 
 
-def _counted(results: Iterator[Result], tally: Tally, progress: Progress) -> Iterator[Result]:
-    for result in results:
-        tally.add(result)
-        progress.advance(tally.note)
-        yield result
-    progress.finish(tally.note)
-
-
-def _write(results: Iterator[Result], out: TextIO) -> None:
-    """Write lines, each at once: but for results that nothing had to be run for, which come by the thousand."""
-    flushed = time.monotonic()
-    for result in results:
-        out.write(dump_line(result.model_dump(mode="json")) + "\n")
-        if result.sandbox or time.monotonic() - flushed > _FLUSH_S:
-            out.flush()
-            flushed = time.monotonic()
+def _kept(arguments: argparse.Namespace, spool: Spool, tally: Tally) -> Kept:
+    if not arguments.resume:
+        return Kept()
+    kept = take_over(arguments.output, spool, tally)
+    for line in kept.lines():
+        remark(line)
+    return kept
 
 
 @contextmanager
-def _output(path: Path | None) -> Iterator[TextIO]:
-    if path is None:
-        yield sys.stdout
-        return
-    try:
-        with path.open("w", encoding="ascii") as stream:
-            yield stream
-    except OSError as error:
-        raise InvalidRequest(f"cannot write {path}: {error}", path=str(path), fix="check the path") from error
+def _results(spool: Spool, plan: _Run, last_seq: int, progress: Progress) -> Iterator[Iterator[Result]]:
+    match plan.judge:
+        case TaskReader() as reader:
+            jobs = SpooledJobs(spool, reader, last_seq)
+            with open_scorer(plan.settings, reader.registry, jobs.check()) as scorer:
+                gc.freeze()  # what is loaded by now stays to the end: collections need not look through it
+                with closing(scorer.score_stream(jobs, plan.options, spool.left)) as results:
+                    yield map(jobs.named, results)
+        case _Service(url, key, retry):
+            cancel = partial(cancel_batch, url, key)
+            with (
+                Client(url, api_key=key, retry=retry) as client,
+                plan.ledger(url) as ledger,
+                closing(
+                    score_remotely(client, spool, plan.options, progress.waiting, cancel, ledger=ledger)
+                ) as results,
+            ):
+                yield results
+        case _:
+            assert_never(plan.judge)

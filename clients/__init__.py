@@ -1,8 +1,19 @@
 """Clients: the SDK and group advantages. Imports nothing but `assay` core."""
 
+from assay.answers import (
+    Accepted,
+    BatchStatus,
+    GroupDone,
+    GroupStatus,
+    Lack,
+    TaskStats,
+    TaskSums,
+    VerifierDetails,
+    VerifierInfo,
+)
 from assay.clients.async_client import AsyncClient
-from assay.clients.calls import Accepted, BatchStatus, GroupStatus, VerifierInfo
 from assay.clients.client import Client
+from assay.clients.following import Progress
 from assay.clients.retries import RetryPolicy
 from assay.schema import BatchOptions
 
@@ -12,7 +23,13 @@ __all__ = [
     "BatchOptions",
     "BatchStatus",
     "Client",
+    "GroupDone",
     "GroupStatus",
+    "Lack",
+    "Progress",
     "RetryPolicy",
+    "TaskStats",
+    "TaskSums",
+    "VerifierDetails",
     "VerifierInfo",
 ]

@@ -1,86 +1,103 @@
 """Group advantages from rewards: plain numpy functions that a trainer calls on the rewards of one step.
 
-Every function takes `rewards` (numbers, None or NaN where an attempt has no reward) and `groups` (one label
-per reward; None means that all belong to one group) and returns one float64 per reward, in order. A missing
-reward takes part in no statistic and gets advantage 0.0; `scored` gives the matching mask. A group whose
-rewards are all equal, or that has fewer than two, gets exact zeros wherever attempts are compared with each other.
+Shapes: `rewards` are n numbers, None or NaN where an attempt has no reward; `groups` are n labels, or None if all
+belong to one group; what comes back is float64 of shape (n,), in the same order. A missing reward takes part in no
+statistic and gets advantage 0.0; `scored` gives the matching mask. A group whose rewards are all equal, or that has
+fewer than two, gets exact zeros wherever attempts are compared with each other.
 
-Raises ValueError for infinite rewards, for `groups` of another length and for anything that is not a number.
+True and False are rewards of 1 and 0. A text is no number, whatever it looks like.
+
+In the formulas r is a reward, and mean, median, s (deviation, over n - ddof) are those of its group.
+
+Raises ValueError for infinite rewards, for columns of different lengths and for anything that is not a number.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any  # Any: lines are JSON
 
 import numpy as np
-from numpy.typing import NDArray
 
+from assay.clients.grouping import (
+    Floats,
+    Groups,
+    Mask,
+    Rewards,
+    blocks,
+    compared,
+    number_groups,
+    parse_rewards,
+    per_group,
+    rows_differ,
+)
+from assay.outcomes import Outcome
 from assay.schema import Result
 
-Floats = NDArray[np.float64]
-Rewards = Sequence[float | None] | Floats
-Groups = Sequence[Hashable] | None
+Terms = Sequence[Mapping[str, float]]
+Weights = Mapping[str, float] | None
+Line = Mapping[str, Any]
+"""A result line as JSON."""
 
-_LARGEST = 1e150  # squares of anything larger overflow a double, and advantages would no longer be finite
 
-
-def scored(rewards: Rewards) -> NDArray[np.bool_]:
-    """Return True where a reward exists: the mask that belongs to every function here."""
+def scored(rewards: Rewards) -> Mask:
+    """Return True where a reward exists, shape (n,): the mask that belongs to every function here."""
     return ~np.isnan(parse_rewards(rewards))
 
 
 def grpo(rewards: Rewards, groups: Groups = None, *, ddof: int = 1, epsilon: float = 1e-4) -> Floats:
-    """Return (reward - group mean) / (group deviation + epsilon).
+    """Return (r - mean) / (s + epsilon), shape (n,). Source: GRPO, arXiv:2402.03300, which has no epsilon.
 
-    `ddof=1` is the sample deviation, `ddof=0` the population's. The defaults are those of TRL and of
-    the trainers released with the GRPO papers.
+    `ddof=1` is the sample deviation, `ddof=0` the population's. The defaults are those of TRL and of the trainers
+    that were released with Visual-RFT and VideoChat-R1; verl's epsilon is 1e-6.
     """
-
-    def of_group(values: Floats) -> Floats:
-        return _centred(values) / (_deviation(values, ddof) + epsilon) if _differ(values) else _zeros(values)
-
-    return _per_group(rewards, groups, of_group)
+    return compared(rewards, groups, lambda rows: _centred(rows) / (_deviation(rows, ddof) + epsilon))
 
 
 def mean_only(rewards: Rewards, groups: Groups = None) -> Floats:
-    """Return reward - group mean, with no division (Dr. GRPO, arXiv:2503.20783)."""
-    return _per_group(rewards, groups, lambda values: _centred(values) if _differ(values) else _zeros(values))
+    """Return r - mean, with no division, shape (n,). Source: Dr. GRPO, arXiv:2503.20783; so do ExGRPO, d1 and wd1."""
+    return compared(rewards, groups, _centred)
 
 
 def rloo(rewards: Rewards, groups: Groups = None) -> Floats:
-    """Return reward - mean of the group's other rewards (leave one out, arXiv:2402.14740)."""
+    """Return r - mean of the group's other rewards = m/(m-1) (r - mean) for m of them, shape (n,).
 
-    def of_group(values: Floats) -> Floats:
-        return _centred(values) * len(values) / (len(values) - 1) if _differ(values) else _zeros(values)
-
-    return _per_group(rewards, groups, of_group)
+    A lone reward gets 0.0, as in TRL. Source: leave one out, arXiv:2402.14740.
+    """
+    return compared(rewards, groups, lambda rows: _centred(rows) * rows.shape[1] / (rows.shape[1] - 1))
 
 
 def median_centred(rewards: Rewards, groups: Groups = None) -> Floats:
-    """Return reward - group median (MC-GRPO); of an even number, the mean of the two middle rewards."""
-    return _per_group(rewards, groups, lambda values: values - np.median(values))
+    """Return r - median, shape (n,); the median of an even number is the mean of the two middle rewards.
+
+    Source: the baseline of MC-GRPO, arXiv:2601.22582. Nothing is divided by.
+    """
+    return per_group(rewards, groups, lambda rows: rows - np.median(rows, axis=1, keepdims=True))
 
 
 def pass_at_k(rewards: Rewards, groups: Groups = None, *, epsilon: float = 1e-6, by_deviation: bool = True) -> Floats:
-    """Move each group's best attempt only, by (best - second best) / (sample deviation + epsilon)."""
+    """Move each group's best attempt (the first of several) alone: (best - second best) / (s + epsilon), shape (n,).
 
-    def of_group(values: Floats) -> Floats:
-        moved = _zeros(values)
-        if _differ(values):
-            second, best = np.sort(values)[-2:]
-            scale = _deviation(values, 1) + epsilon if by_deviation else 1.0
-            moved[int(np.argmax(values))] = (best - second) / scale
+    `by_deviation=False` does not divide. s is the sample deviation. Source: arXiv:2503.19595, as verl's `grpo_passk`.
+    """
+
+    def of_rows(rows: Floats) -> Floats:
+        ordered, moved = np.sort(rows, axis=1), np.zeros_like(rows)
+        leads = ordered[:, -1] - ordered[:, -2]
+        scale = _deviation(rows, 1)[:, 0] + epsilon if by_deviation else 1.0
+        moved[np.arange(len(rows)), rows.argmax(axis=1)] = leads / scale
         return moved
 
-    return _per_group(rewards, groups, of_group)
+    return compared(rewards, groups, of_rows)
 
 
 def conditional(
     term: Rewards, condition: Sequence[bool], groups: Groups = None, *, ddof: int = 1, epsilon: float = 1e-4
 ) -> Floats:
-    """Normalise a term among those attempts of each group alone for which `condition` holds; all others get 0.0.
+    """Return `grpo` of a term among those attempts of each group alone for which `condition` holds; 0.0 for others.
 
-    Lets a second term, such as a length or a process score, rank right attempts without ever paying a wrong one (the
-    decoupled terms of PAPO and DRPO). Add it to the advantages of the outcome. Raises ValueError for a `condition` of
-    another length.
+    Shapes: `term` and `condition` (n,), and so is what comes back. Lets a second term, such as a length or a process
+    score, rank right attempts without ever paying a wrong one; add it to the advantages of the outcome. Give None in
+    `term`, or False, where an attempt has no reward. Source: the decoupled term of PAPO, arXiv:2603.26535; DRPO
+    normalises among right attempts as well. Raises ValueError for a `condition` of another length.
     """
     values = parse_rewards(term)
     held = np.asarray(condition, dtype=bool)
@@ -92,138 +109,175 @@ def conditional(
 def virtual_maximum(
     rewards: Rewards, groups: Groups = None, *, highest: float = 1.0, ddof: int = 0, epsilon: float = 1e-4
 ) -> Floats:
-    """Return (reward - mean) / (deviation + epsilon), both over the group and one attempt more of reward `highest`.
+    """Return (r - mean) / (s + epsilon), both over the group and one attempt more of reward `highest`, shape (n,).
 
     A group that failed as a whole is pushed away from what it did, instead of teaching nothing. A group that has
     `highest` throughout gets exact zeros. Source: NGRPO, arXiv:2509.18851, the calibrated advantage.
     """
 
-    def of_group(values: Floats) -> Floats:
-        wider = np.append(values, highest)
-        return (values - wider.mean()) / (_deviation(wider, ddof) + epsilon) if _differ(wider) else _zeros(values)
+    def of_rows(rows: Floats) -> Floats:
+        wider = np.column_stack([rows, np.full(len(rows), highest)])
+        centred, scale = rows - wider.mean(axis=1, keepdims=True), _deviation(wider, ddof) + epsilon
+        advantages: Floats = np.divide(centred, scale, out=np.zeros_like(rows), where=rows_differ(wider)[:, np.newaxis])
+        return advantages
 
-    return _per_group(rewards, groups, of_group)
+    return per_group(rewards, groups, of_rows)
 
 
 def shrunken_baseline(rewards: Rewards, groups: Groups = None) -> Floats:
-    """Return reward - baseline, which lies between the group's mean and that of all groups (empirical Bayes, EBPO).
+    """Return r - baseline, which lies between the group's mean and that of all groups, shape (n,).
 
-    baseline = (1 - s) * group mean + s * mean of means, s = w / (w + b): w is the variance within groups, pooled, over
+    baseline = (1 - h) * mean + h * mean of means, h = w / (w + b): w is the variance within groups, pooled, over
     the group's size, and b that between the groups' means, less what chance explains of it (at least 0). With one group
-    it is the group's mean.
+    it is the group's mean. Source: the shrinkage of EBPO, arXiv:2602.05165, estimated from one step alone; the paper
+    estimates from all steps so far.
     """
     values = parse_rewards(rewards)
-    members = members_of(values, groups)
-    means = np.array([values[indexes].mean() for indexes in members.values()])
-    if len(means) < 2:
+    labels, numbers = number_groups(len(values), groups)
+    means, spreads, sizes = (np.zeros(len(labels)) for _ in range(3))
+    for places in blocks(numbers, ~np.isnan(values)):
+        own, rows = numbers[places[:, 0]], values[places]
+        means[own], sizes[own] = rows.mean(axis=1), rows.shape[1]
+        spreads[own] = (_centred(rows) ** 2).sum(axis=1)
+    has_some = sizes > 0
+    if has_some.sum() < 2:
         return mean_only(values, groups)
-    sizes = np.array([len(indexes) for indexes in members.values()])
-    spread = sum(float(((values[i] - values[i].mean()) ** 2).sum()) for i in members.values())
-    within = spread / max(1, int((sizes - 1).sum()))
-    between = max(0.0, float(means.var(ddof=1)) - within * float((1 / sizes).mean()))
-    advantages = _zeros(values)
-    for indexes, mean, size in zip(members.values(), means, sizes, strict=True):
-        chance = within / size
-        share = chance / (chance + between) if chance + between > 0 else 0.0
-        advantages[indexes] = values[indexes] - ((1 - share) * mean + share * means.mean())
-    return advantages
+    within = spreads.sum() / max(1.0, (sizes[has_some] - 1).sum())
+    chance = within / np.maximum(sizes, 1)
+    between = max(0.0, means[has_some].var(ddof=1) - chance[has_some].mean())
+    share = np.divide(chance, chance + between, out=np.zeros_like(chance), where=chance + between > 0)
+    baselines = (1 - share) * means + share * means[has_some].mean()
+    return np.where(np.isnan(values), 0.0, values - baselines[numbers])
 
 
 def reinforce_plus_plus(rewards: Rewards, *, epsilon: float = 1e-8) -> Floats:
-    """Normalise over the whole batch (REINFORCE++), so that an all-right group still moves the policy."""
-    return grpo(rewards, None, ddof=1, epsilon=epsilon)
+    """Return (r - mean) / sqrt(s**2 + epsilon) over the whole batch, s the sample deviation, shape (n,).
+
+    So an all-right group still moves the policy. Every attempt counts once; verl whitens over tokens, where long
+    answers weigh more. Source: REINFORCE++, arXiv:2501.03262, with the epsilon of verl's whitening; SIRL uses it.
+    """
+
+    def whiten(rows: Floats) -> Floats:
+        whitened: Floats = _centred(rows) / np.sqrt(rows.var(axis=1, ddof=1, keepdims=True) + epsilon)
+        return whitened
+
+    return compared(rewards, None, whiten)
 
 
 def per_term(
-    terms: Sequence[Mapping[str, float]],
-    weights: Mapping[str, float] | None = None,
+    terms: Terms,
+    rewards: Rewards,
     groups: Groups = None,
     *,
+    weights: Weights = None,
     ddof: int = 1,
     epsilon: float = 1e-4,
 ) -> Floats:
-    """Normalise each named term in its group and then add them by weight (the first step of GDPO).
+    """Return the sum over terms of weight * `grpo` of that term in its group, shape (n,).
 
-    A term that `weights` does not name has weight 1. Of a composite the parts count, not the raw terms (`part.term`)
-    that they were made of. Raises ValueError if `weights` names a term that no attempt has.
+    `terms` are n mappings, as results have them; `rewards` say who takes part: an attempt without one keeps its
+    terms (a masked one does), and must not be compared. One that lacks a term alone takes no part in that term. A term
+    that `weights` does not name has weight 1. Of a composite the parts count, not the raw terms (`part.term`) that they
+    were made of. Source: the first step of GDPO, arXiv:2601.05242; `gdpo` takes both. Raises ValueError if `weights`
+    names a term that no attempt has.
     """
-    known = {name for row in terms for name in row}
-    if weights is not None and (unknown := sorted(weights.keys() - known)):
-        raise ValueError(f"weights for unknown terms {unknown}: there are {', '.join(sorted(known))}")
-    total: Floats = np.zeros(len(terms))
-    for name in sorted(name for name in known if name.partition(".")[0] == name or name.partition(".")[0] not in known):
-        column = [row.get(name) for row in terms]
+    present = _one_each(terms, rewards)
+    total = np.zeros(len(terms))
+    for name in _counted(terms, weights):
+        column = np.where(present, parse_rewards([row.get(name) for row in terms]), np.nan)
         weight = 1.0 if weights is None else weights.get(name, 1.0)
         total += weight * grpo(column, groups, ddof=ddof, epsilon=epsilon)
     return total
 
 
-def weighted_total(terms: Sequence[Mapping[str, float]], weights: Mapping[str, float] | None = None) -> Floats:
-    """Return each attempt's weighted sum of terms: the reward to normalise when terms are summed first."""
-    chosen = weights or {}
-    return np.array([sum(chosen.get(name, 1.0) * value for name, value in row.items()) for row in terms])
+def gdpo(
+    terms: Terms,
+    rewards: Rewards,
+    groups: Groups = None,
+    *,
+    weights: Weights = None,
+    ddof: int = 1,
+    epsilon: float = 1e-4,
+) -> Floats:
+    """Return (a - mean) / (s + epsilon), a being `per_term` and both statistics those of the whole batch, shape (n,).
+
+    The second normalisation keeps the scale however many terms there are. Attempts without a reward take part in
+    neither. Source: GDPO, arXiv:2601.05242. Raises ValueError as `per_term` does.
+    """
+    first = per_term(terms, rewards, groups, weights=weights, ddof=ddof, epsilon=epsilon)
+    return grpo(np.where(scored(rewards), first, np.nan), ddof=ddof, epsilon=epsilon)
 
 
-def softmax_weights(advantages: Rewards, *, temperature: float = 1.0) -> tuple[Floats, Floats]:
-    """Return the batch's softmax of +A and of -A (wd1): how strongly each attempt is pulled up and down."""
+def weighted_total(terms: Terms, rewards: Rewards, weights: Weights = None) -> Floats:
+    """Return each attempt's sum of weight * term, shape (n,): the reward to normalise when terms are summed first.
+
+    NaN where an attempt has no reward, so that it takes part in nothing afterwards. Terms count and ValueError is
+    raised as in `per_term`.
+    """
+    present = _one_each(terms, rewards)
+    counted, chosen = _counted(terms, weights), weights or {}
+    sums = [sum(chosen.get(name, 1.0) * row[name] for name in counted if name in row) for row in terms]
+    return np.where(present, np.array(sums, dtype=np.float64), np.nan)
+
+
+def softmax_weights(advantages: Rewards, rewards: Rewards, *, temperature: float = 1.0) -> tuple[Floats, Floats]:
+    """Return the batch's softmax of +A and of -A over `temperature`, two arrays of shape (n,) that sum to 1.
+
+    They say how strongly each attempt is pulled up and down. `rewards` say who takes part: an attempt without one has
+    advantage 0.0, which is not the least of them, and gets weight 0.0. Source: wd1, arXiv:2507.08838.
+    """
     values = parse_rewards(advantages)
-    return _softmax(values / temperature), _softmax(-values / temperature)
+    present = _one_each(values, rewards) & ~np.isnan(values)
+    return _softmax(values / temperature, present), _softmax(-values / temperature, present)
 
 
-def rewards_and_groups(results: Iterable[Result]) -> tuple[list[float | None], list[str]]:
-    """Split results into the two columns that the functions here take."""
+def rewards_and_groups(results: Iterable[Result | Line]) -> tuple[list[float | None], list[str]]:
+    """Split results into the two columns that the functions here take.
+
+    A line of `results.jsonl` that was read as JSON does as well; KeyError for one that is no result.
+    """
     rows = list(results)
-    return [row.reward for row in rows], [row.group for row in rows]
+    return [_field(row, "reward") for row in rows], [_field(row, "group") for row in rows]
 
 
-def parse_rewards(rewards: Rewards) -> Floats:
-    """Return rewards as one array, NaN where there is none. Raises ValueError for infinite ones."""
-    values: Floats = np.array([np.nan if reward is None else reward for reward in rewards], dtype=np.float64)
-    if np.any(np.abs(values[~np.isnan(values)]) > _LARGEST):
-        raise ValueError(f"rewards must be finite and at most {_LARGEST:g} in size; give None where there is none")
-    return values
+def passes(results: Iterable[Result | Line]) -> list[bool | None]:
+    """Return whether each attempt passed, None where it has no reward; of lines, too, as `rewards_and_groups`."""
+    rows = list(results)
+    return [None if _field(row, "reward") is None else _field(row, "outcome") == Outcome.PASSED for row in rows]
 
 
-def _per_group(rewards: Rewards, groups: Groups, of_group: Callable[[Floats], Floats]) -> Floats:
-    values = parse_rewards(rewards)
-    advantages = _zeros(values)
-    for indexes in members_of(values, groups).values():
-        advantages[indexes] = of_group(values[indexes])
-    return advantages
+def _field(row: Result | Line, name: str) -> Any:
+    return getattr(row, name) if isinstance(row, Result) else row[name]
 
 
-def members_of(values: Floats, groups: Groups, *, scored_only: bool = True) -> dict[Hashable, list[int]]:
-    """Return the places of each group's rewards, in order of appearance, missing ones left out unless asked for."""
-    labels = [0] * len(values) if groups is None else list(groups)
-    if len(labels) != len(values):
-        raise ValueError(f"{len(labels)} group labels for {len(values)} rewards; give one label per reward")
-    members: dict[Hashable, list[int]] = {}
-    for index, label in enumerate(labels):
-        if not (scored_only and np.isnan(values[index])):
-            members.setdefault(label, []).append(index)
-    return members
+def _one_each(column: Sequence[object] | Floats, rewards: Rewards) -> Mask:
+    present = scored(rewards)
+    if len(present) != len(column):
+        raise ValueError(f"{len(present)} rewards for {len(column)} attempts; give one for each")
+    return present
 
 
-def _differ(values: Floats) -> bool:
-    return bool(values.max() != values.min())
+def _counted(terms: Terms, weights: Weights) -> list[str]:
+    """Return the terms that count: of a composite its parts, not what they were made of."""
+    known = {name for row in terms for name in row}
+    if weights is not None and (unknown := sorted(weights.keys() - known)):
+        raise ValueError(f"weights for unknown terms {unknown}: there are {', '.join(sorted(known))}")
+    wholes = {name: name.partition(".")[0] for name in known}
+    return sorted(name for name, whole in wholes.items() if whole == name or whole not in known)
 
 
-def _centred(values: Floats) -> Floats:
-    centred: Floats = values - values.mean()
+def _centred(rows: Floats) -> Floats:
+    centred: Floats = rows - rows.mean(axis=1, keepdims=True)
     return centred
 
 
-def _deviation(values: Floats, ddof: int) -> float:
-    return float(values.std(ddof=ddof))
+def _deviation(rows: Floats, ddof: int) -> Floats:
+    deviation: Floats = rows.std(axis=1, ddof=ddof, keepdims=True)
+    return deviation
 
 
-def _zeros(values: Floats) -> Floats:
-    return np.zeros(len(values))
-
-
-def _softmax(values: Floats) -> Floats:
-    present = ~np.isnan(values)
-    weights: Floats = np.zeros(len(values))
+def _softmax(values: Floats, present: Mask) -> Floats:
+    weights = np.zeros(len(values))
     if present.any():
         powers = np.exp(values[present] - values[present].max())
         weights[present] = powers / powers.sum()

@@ -2,26 +2,27 @@
 
 import gzip
 import json
+import math
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar  # Any: task documents belong to verifiers, which a client does not know
+from typing import Any, Generic, NoReturn, TypeVar  # Any: task documents belong to verifiers, not to a client
 from urllib.parse import quote, urlsplit
 
 import httpx
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from assay.errors import (
-    AssayError,
-    InvalidRequest,
-    NotFound,
-    QueueFull,
-    RequestError,
-    ServiceUnavailable,
-    TooLarge,
-    Unauthorized,
-    plain,
+from assay.answers import (
+    Accepted,
+    Answer,
+    BatchStatus,
+    StoredTasks,
+    TaskStats,
+    VerifierDetails,
+    VerifierInfo,
+    Verifiers,
 )
+from assay.errors import InvalidRequest, ServiceUnavailable, plain
 from assay.schema import Attempt, BatchOptions, Result, TaskBase
 
 Task = Mapping[str, Any] | TaskBase
@@ -30,13 +31,6 @@ OptionsLike = BatchOptions | Mapping[str, Any]
 
 _COMPRESS_FROM_BYTES = 64_000
 _OTHER_ANSWER = "the service answered something else than its API promises"
-_REFUSALS: Mapping[int, type[RequestError]] = {
-    401: Unauthorized,
-    404: NotFound,
-    413: TooLarge,
-    422: InvalidRequest,
-}
-
 
 Read = TypeVar("Read")
 
@@ -52,88 +46,35 @@ class Call(Generic[Read]):
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
+    is_held: bool = False
+    """Whether the service answers only once attempts are judged, which may take minutes."""
 
     def request(self, http: httpx.Client | httpx.AsyncClient, timeout: httpx.Timeout | None = None) -> httpx.Request:
-        """Return it as a client sends it; without a timeout, with the client's own."""
-        return http.build_request(
-            self.method,
-            self.path,
-            params=dict(self.params),
-            headers=dict(self.headers),
-            content=self.body,
-            timeout=timeout or http.timeout,
-        )
+        """Return it as a client sends it; without a timeout, with the client's own.
 
-
-class Answer(BaseModel):
-    """Base of what the service answers: frozen; fields of newer services are ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Accepted(Answer):
-    """A batch the service has made durable."""
-
-    batch_id: str
-    state: str
-    total: int
+        Raises InvalidRequest for what HTTP cannot carry in an address or a header.
+        """
+        try:
+            return http.build_request(
+                self.method,
+                self.path,
+                params=dict(self.params),
+                headers=dict(self.headers),
+                content=self.body,
+                timeout=timeout or http.timeout,
+            )
+        except (httpx.InvalidURL, UnicodeEncodeError) as error:
+            raise InvalidRequest(
+                f"an id or a key cannot be sent: {error}", fix="use shorter ones, and keys of ASCII letters"
+            ) from error
 
 
 Batch = str | Accepted
 """A batch by its id, or as `submit` returned it."""
 
 
-class GroupStatus(Answer):
-    """How far one group of a batch is."""
-
-    attempts: int
-    done: int
-    scored: int = 0
-    mean_reward: float | None = None
-
-
-class Lack(Answer):
-    """What attempts of a batch wait for that no live worker offers."""
-
-    modules: tuple[str, ...] = ()
-    """Modules that their tasks require; none if there is no worker at all."""
-    detail: str
-    fix: str = ""
-
-    def __str__(self) -> str:
-        """Say what is lacking, and what to do about it."""
-        return f"{self.detail} ({self.fix})" if self.fix else self.detail
-
-
-class BatchStatus(Answer):
-    """How far a batch is."""
-
-    batch_id: str
-    state: str
-    total: int
-    done: int
-    outcomes: Mapping[str, int] = {}
-    scored: int = 0
-    """Results with a reward."""
-    mean_reward: float | None = None
-    waiting_for: tuple[Lack, ...] = ()
-    """Empty where workers are there for every attempt, however busy they are."""
-    groups: Mapping[str, GroupStatus] = {}
-
-
-class VerifierInfo(Answer):
-    """One verifier the service offers."""
-
-    name: str
-    version: str
-
-
 class _Scored(Answer):
     results: tuple[Result, ...]
-
-
-class _Offered(Answer):
-    verifiers: tuple[VerifierInfo, ...]
 
 
 def authorization(api_key: str | None) -> Mapping[str, str]:
@@ -145,21 +86,26 @@ def submit(
     tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: OptionsLike | None, key: str | None
 ) -> Call[Accepted]:
     """Build `POST /v1/batches`. The idempotency key makes a repeated request the same batch."""
-    headers = {"Idempotency-Key": key or uuid.uuid4().hex}
-    return _post("/v1/batches", _batch_document(tasks, attempts, options), _reader(Accepted), headers)
+    return _post("/v1/batches", _batch_document(tasks, attempts, options), _reader(Accepted), _key_header(key))
+
+
+def fresh_key() -> str:
+    """Return an idempotency key that nobody has used: what is sent again under it is not done again."""
+    return uuid.uuid4().hex
 
 
 def score(
     tasks: Sequence[Task], attempts: Sequence[AttemptLike], options: OptionsLike | None, key: str | None
 ) -> Call[list[Result]]:
     """Build `POST /v1/score`, which answers with the results; with a key a repeated request is not run again."""
-    return _post("/v1/score", _batch_document(tasks, attempts, options), _read_scored, _key_header(key))
+    document, count = _batch_document(tasks, attempts, options), len(attempts)
+    return _held("/v1/score", document, lambda body: _read_scored(body, count), _key_header(key))
 
 
 def score_one(task: Task, completion: str, key: str | None) -> Call[Result]:
     """Build `POST /v1/score` for one completion."""
     document = {"task": _document(task), "completion": completion}
-    return _post("/v1/score", document, lambda body: _read_scored(body)[0], _key_header(key))
+    return _held("/v1/score", document, lambda body: _read_scored(body, 1)[0], _key_header(key))
 
 
 def status(batch: Batch) -> Call[BatchStatus]:
@@ -167,9 +113,12 @@ def status(batch: Batch) -> Call[BatchStatus]:
     return Call("GET", _batch_path(batch), _reader(BatchStatus))
 
 
-def results(batch: Batch, after: int) -> Call[None]:
-    """Build the request for results as they finish, from the one after `after`; its lines are read one by one."""
-    params = {"after": str(after), "follow": "true"}
+def results(batch: Batch, after: int, *, with_groups: bool = False) -> Call[None]:
+    """Build the request for results as they finish, from the one after `after`; its lines are read one by one.
+
+    Lines between them tell of groups that are complete, where they are asked for.
+    """
+    params = {"after": str(after), "follow": "true", **({"events": "groups"} if with_groups else {})}
     return Call("GET", f"{_batch_path(batch)}/results.jsonl", _ignore, params)
 
 
@@ -187,25 +136,30 @@ def cancel(batch: Batch, groups: Sequence[str] | None, attempts: Sequence[int] |
 
 def verifiers() -> Call[list[VerifierInfo]]:
     """Build `GET /v1/verifiers`."""
-    return Call("GET", "/v1/verifiers", lambda body: list(_parse(_Offered, body).verifiers))
+    return Call("GET", "/v1/verifiers", lambda body: list(_parse(Verifiers, body).verifiers))
+
+
+def verifier(name: str) -> Call[VerifierDetails]:
+    """Build `GET /v1/verifiers/{name}`."""
+    return Call("GET", f"/v1/verifiers/{_segment(name)}", _reader(VerifierDetails))
+
+
+def task_stats(task_id: str, content: str | None) -> Call[TaskStats]:
+    """Build `GET /v1/tasks/{id}/stats`, of one content or of that which was attempted last."""
+    params = {} if content is None else {"content": content}
+    return Call("GET", f"/v1/tasks/{_segment(task_id)}/stats", _reader(TaskStats), params)
+
+
+def store_tasks(tasks: Sequence[Task]) -> Call[int]:
+    """Build `POST /v1/tasks`: stores all of them, or none."""
+    document = {"tasks": [_document(task) for task in tasks]}
+    return _post("/v1/tasks", document, lambda body: _parse(StoredTasks, body).stored)
 
 
 def store_task(task: Task) -> Call[None]:
     """Build `PUT /v1/tasks/{id}`: attempts can then name the task without sending it."""
     document = _document(task)
     return replace(_post(f"/v1/tasks/{_segment(str(document.get('id', '')))}", document, _ignore), method="PUT")
-
-
-def refusal(status_code: int, body: bytes, retry_after: str | None) -> AssayError:
-    """Return the exception for an answer that is no success, with the problem's detail, path and fix."""
-    problem = _problem(body)
-    detail = str(problem.get("detail") or problem.get("title") or f"HTTP status {status_code}")
-    if status_code == 429:
-        return QueueFull(detail, retry_after_s=int(retry_after) if retry_after and retry_after.isdigit() else 1)
-    if 400 <= status_code < 500:
-        kind = _REFUSALS.get(status_code, RequestError)
-        return kind(detail, path=str(problem.get("path") or ""), fix=str(problem.get("fix") or ""))
-    return ServiceUnavailable(f"the service answered {status_code}: {detail}")
 
 
 def service_url(text: str) -> str:
@@ -223,35 +177,66 @@ def service_url(text: str) -> str:
 Model = TypeVar("Model", bound=BaseModel)
 
 
+def no_constant(name: str) -> NoReturn:
+    """Raise ServiceUnavailable: a decoder's `parse_constant`, for NaN and infinities, which are not JSON."""
+    raise ServiceUnavailable(f"{_OTHER_ANSWER}: {name} is not JSON")
+
+
 def _reader(model: type[Model]) -> Callable[[bytes], Model]:
     return lambda body: _parse(model, body)
 
 
 def _parse(model: type[Model], body: bytes) -> Model:
     try:
-        return model.model_validate(json.loads(body))  # pydantic's own reader refuses escaped lone surrogates
+        # pydantic's own reader refuses escaped lone surrogates
+        document = json.loads(body, parse_constant=no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ServiceUnavailable(f"{_OTHER_ANSWER}: {error}") from error
+    return typed(model, document)
+
+
+def typed(model: type[Model], document: object) -> Model:
+    """Return what the service has answered as what its API promises. Raises ServiceUnavailable if it is not that."""
+    try:
+        return model.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise ServiceUnavailable(f"{_OTHER_ANSWER}: {plain(first['msg'])} at {where}") from error
-    except ValueError as error:
-        raise ServiceUnavailable(f"{_OTHER_ANSWER}: {error}") from error
 
 
-def _read_scored(body: bytes) -> list[Result]:
-    return list(_parse(_Scored, body).results)
+def check_index(result: Result, count: int) -> int:
+    """Return which of `count` attempts a result is of. Raises ServiceUnavailable if it is none of them."""
+    if not 0 <= result.index < count:
+        raise ServiceUnavailable(f"{_OTHER_ANSWER}: a result of attempt {result.index} of {count}")
+    return result.index
+
+
+def check_finite(result: Result) -> Result:
+    """Return a result whose reward and terms are numbers. Raises ServiceUnavailable for one beyond every float."""
+    rewards = [result.reward, *result.terms.values(), *(step.reward for step in result.steps)]
+    if not all(one is None or math.isfinite(one) for one in rewards):
+        raise ServiceUnavailable(f"{_OTHER_ANSWER}: a reward that is no finite number")
+    return result
+
+
+def _read_scored(body: bytes, count: int) -> list[Result]:
+    return in_input_order([check_finite(one) for one in _parse(_Scored, body).results], count)
+
+
+def in_input_order(found: Sequence[Result], count: int) -> list[Result]:
+    """Return the results of `count` attempts by index. Raises ServiceUnavailable unless each has exactly one.
+
+    Whoever pairs them with completions by place would give one the reward of another.
+    """
+    ordered = sorted(found, key=lambda result: result.index)
+    if [result.index for result in ordered] != list(range(count)):
+        raise ServiceUnavailable(f"{_OTHER_ANSWER}: not one result for each of {count} attempts")
+    return ordered
 
 
 def _ignore(body: bytes) -> None:
     del body  # that the answer was a success is all there is to know
-
-
-def _problem(body: bytes) -> Mapping[str, Any]:
-    try:
-        document = json.loads(body)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def _batch_document(
@@ -288,6 +273,12 @@ def _post(
         body = gzip.compress(body, compresslevel=1, mtime=0)
         sent["Content-Encoding"] = "gzip"
     return Call("POST", path, read, headers=sent, body=body)
+
+
+def _held(
+    path: str, document: Mapping[str, Any], read: Callable[[bytes], Read], headers: Mapping[str, str]
+) -> Call[Read]:
+    return replace(_post(path, document, read, headers), is_held=True)
 
 
 def _batch_path(batch: Batch) -> str:

@@ -1,5 +1,6 @@
 """The synchronous client."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
@@ -7,26 +8,34 @@ from typing import Self
 
 import httpx
 
+from assay.answers import Accepted, BatchStatus, GroupDone, TaskStats, VerifierDetails, VerifierInfo
 from assay.clients import calls
-from assay.clients.calls import Accepted, AttemptLike, Batch, BatchStatus, Call, OptionsLike, Read, Task, VerifierInfo
-from assay.clients.following import Following, Quiet, Tell, listening
-from assay.clients.retries import Outage, RetryPolicy, Tries
+from assay.clients.calls import AttemptLike, Batch, Call, OptionsLike, Read, Task
+from assay.clients.following import Following, Gathered, Quiet, Tell, Watch, listening
+from assay.clients.refusals import FAULTS
+from assay.clients.retries import Outage, Refused, RetryPolicy, Tries
 from assay.schema import Result
 
 TIMEOUT = httpx.Timeout(connect=10.0, read=300.0, write=300.0, pool=None)
 """A held `score` or a quiet stream may say nothing for minutes; after that both are asked for again."""
 
 
-LIMITS = httpx.Limits(max_connections=500, max_keepalive_connections=100)
-"""Calls beyond these wait in the client: a process may often open only 1,024 files."""
+CONTROL_AT_ONCE = 64
+"""Calls under way at once that are answered soon: they have turns of their own, so that held ones keep none waiting."""
+STREAMS_AT_ONCE = 256
+"""Streams of results open at once, besides: they stay open while somebody reads."""
+_HELD_AT_ONCE = 500  # with the others less than 1,024, the files that a process may often open
+_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
 
 
 class Client:
     """Talks to one service. Thread-safe. Use as a context manager, or call `close`.
 
     Connection errors and the statuses 429, 502, 503 and 504 are retried within `retry.patience_s`; nothing
-    that a retry repeats is counted twice. Raises RequestError (and its branch) for what the service refuses,
-    and ServiceUnavailable when it cannot be reached for longer than that; a warning is logged when that begins.
+    that a retry repeats is judged or counted twice, but for a `score` without a key. `max_in_flight` bounds the `score`
+    calls under way at once; more wait for their turn, and keep no other call waiting. Raises RequestError (and its
+    branch) for what the service refuses, and ServiceUnavailable when it cannot be reached for longer than that or
+    answers what nobody can read; a warning is logged when that begins.
     """
 
     def __init__(
@@ -38,13 +47,17 @@ class Client:
         transport: httpx.BaseTransport | None = None,
         timeout: httpx.Timeout = TIMEOUT,
         sleep: Callable[[float], None] = time.sleep,
+        max_in_flight: int = _HELD_AT_ONCE,
     ) -> None:
         url = calls.service_url(base_url)
         self._retry = retry or RetryPolicy()
         self._outage = Outage(url, self._retry.patience_s)
         self._sleep = sleep
+        self._held_turns = threading.BoundedSemaphore(max_in_flight)
+        self._turns = threading.BoundedSemaphore(CONTROL_AT_ONCE)
+        self._stream_turns = threading.BoundedSemaphore(STREAMS_AT_ONCE)
         headers = calls.authorization(api_key)
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, limits=LIMITS, transport=transport)
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, limits=_LIMITS, transport=transport)
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +80,7 @@ class Client:
         idempotency_key: str | None = None,
     ) -> Accepted:
         """Hand in a batch; once this returns, the service will finish it even if it restarts."""
-        return self._send(calls.submit(tasks, attempts, options, idempotency_key))
+        return self._send(calls.submit(tasks, attempts, options, idempotency_key or calls.fresh_key()))
 
     def status(self, batch: Batch) -> BatchStatus:
         """Return how far a batch is."""
@@ -79,36 +92,51 @@ class Client:
         What attempts wait for that no worker offers is handed to `on_waiting` in a sentence, each thing once; without
         it, it is logged as a warning.
         """
-        quiet = Quiet(batch, on_waiting)
-        following = Following(after)
-        tries = Tries(self._retry)
-        while True:
-            problem = ""
-            try:
-                for result in self._stream(batch, following, tries):
-                    tries.succeed()
-                    yield result
-                problem = "the stream ended before the batch was complete"
-            except httpx.ReadTimeout:
-                tries.succeed()  # a quiet batch is no fault; if its service hangs, the next call tells
-            except httpx.TransportError as error:
-                problem = self._outage.begin(error)
-            status = self.status(batch)
-            if following.is_complete(status.total):
-                return
-            quiet.look(status)
-            if problem:
-                self._sleep(tries.after_error(problem))
+        following, quiet = Following(batch, after), Quiet(batch, on_waiting)
+        for one in self._follow(batch, following, quiet):
+            if isinstance(one, Result):
+                yield one
 
-    def wait(self, batch: Batch) -> list[Result]:
-        """Return all results of a batch in input order, once it is complete."""
-        return sorted(self.iter_results(batch), key=lambda result: result.index)
+    def iter_events(
+        self, batch: Batch, *, after: int = 0, on_waiting: Tell | None = None
+    ) -> Iterator[Result | GroupDone]:
+        """Yield as `iter_results` does, and a GroupDone behind the result that completed its group, once each.
+
+        Who resumes with `after` is told again of a group that this very result completed.
+        """
+        following, quiet = Following(batch, after, with_groups=True), Quiet(batch, on_waiting)
+        yield from self._follow(batch, following, quiet)
+
+    def wait(self, batch: Batch, *, on_progress: Watch | None = None) -> list[Result]:
+        """Return all results of a batch in input order, once it is complete: also of one that another process began.
+
+        `on_progress` is told after each result how far it is.
+        """
+        return self._wait(batch, batch.total if isinstance(batch, Accepted) else None, on_progress)
+
+    def _wait(self, batch: Batch, count: int | None, on_progress: Watch | None) -> list[Result]:
+        known = batch if isinstance(batch, Accepted) or on_progress is None else self.status(batch)
+        gathered = Gathered(0 if isinstance(known, str) else known.total, on_progress)
+        for result in self.iter_results(batch):
+            gathered.add(result)
+        return gathered.in_input_order(count)
 
     def run(
-        self, tasks: Sequence[Task], attempts: Sequence[AttemptLike], *, options: OptionsLike | None = None
+        self,
+        tasks: Sequence[Task],
+        attempts: Sequence[AttemptLike],
+        *,
+        options: OptionsLike | None = None,
+        on_progress: Watch | None = None,
+        idempotency_key: str | None = None,
     ) -> list[Result]:
-        """Submit a batch and wait for it: results in input order."""
-        return self.wait(self.submit(tasks, attempts, options=options))
+        """Submit a batch and wait for it: results in input order; `on_progress` is told after each how far it is.
+
+        Called again with the same key and the same batch, perhaps by another process after this one was killed, it
+        waits for the batch that the first call began.
+        """
+        accepted = self.submit(tasks, attempts, options=options, idempotency_key=idempotency_key)
+        return self._wait(accepted, len(attempts), on_progress)
 
     def score(
         self,
@@ -120,7 +148,9 @@ class Client:
     ) -> list[Result]:
         """Score a few attempts at interactive priority: results in input order.
 
-        A retry judges again unless there is a key; then it gets what the first try started, and results are kept.
+        With a key a retry gets what the first try started, and so does a later call with that key, as long as the
+        service keeps results; that costs what a small batch costs. Without one, a retry after a lost answer judges
+        again: the rewards are the same, the task's record counts the attempts twice.
         """
         return self._send(calls.score(tasks, attempts, options, idempotency_key))
 
@@ -138,30 +168,67 @@ class Client:
         """Store a task, so that attempts can name it without sending it."""
         self._send(calls.store_task(task))
 
+    def store_tasks(self, tasks: Sequence[Task]) -> int:
+        """Store tasks, all or none; return how many."""
+        return self._send(calls.store_tasks(tasks))
+
+    def task_stats(self, task_id: str, *, content: str | None = None) -> TaskStats:
+        """Return how attempts at a task have fared, at the content with this hash or at that attempted last."""
+        return self._send(calls.task_stats(task_id, content))
+
     def verifiers(self) -> list[VerifierInfo]:
         """Return the verifiers that the service offers."""
         return self._send(calls.verifiers())
 
-    def _stream(self, batch: Batch, following: Following, tries: Tries) -> Iterator[Result]:
-        request = calls.results(batch, following.after).request(self._http, listening(self._http.timeout))
-        response = self._http.send(request, stream=True)
-        try:
-            if not response.is_success:
-                self._sleep(tries.after_answer(response.status_code, response.headers, response.read()))
+    def verifier(self, name: str) -> VerifierDetails:
+        """Return a verifier's version, the JSON schema of its tasks and an example."""
+        return self._send(calls.verifier(name))
+
+    def _follow(self, batch: Batch, following: Following, quiet: Quiet) -> Iterator[Result | GroupDone]:
+        tries = Tries(self._retry)
+        while True:
+            problem = ""
+            try:
+                for one in self._stream(following):
+                    tries.succeed()
+                    yield one
+                problem = "the stream ended before the batch was complete"
+            except httpx.ReadTimeout:
+                tries.succeed()  # a quiet batch is no fault; if its service hangs, the next call tells
+            except Refused as error:
+                self._sleep(tries.after_answer(error.status, error.headers, error.body))
+            except FAULTS as error:
+                problem = self._outage.begin(error)
+            status = self.status(batch)
+            if following.is_complete(status.total):
                 return
-            for line in response.iter_lines():
-                result = following.take(line)
-                if result is not None:
-                    yield result
-        finally:
-            response.close()
+            quiet.look(status)
+            if problem:
+                self._sleep(tries.after_error(problem))
+
+    def _stream(self, following: Following) -> Iterator[Result | GroupDone]:
+        request = following.call().request(self._http, listening(self._http.timeout))
+        with self._stream_turns:
+            response = self._http.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    raise Refused(response.status_code, response.headers, response.read())
+                for line in response.iter_lines():
+                    one = following.take(line)
+                    if one is not None:
+                        yield one
+                following.end()
+            finally:
+                response.close()
 
     def _send(self, call: Call[Read]) -> Read:
         tries = Tries(self._retry)
+        turns = self._held_turns if call.is_held else self._turns
         while True:
             try:
-                response = self._http.send(call.request(self._http))
-            except httpx.TransportError as error:
+                with turns:
+                    response = self._http.send(call.request(self._http))
+            except FAULTS as error:
                 pause_s = tries.after_error(self._outage.begin(error))
             else:
                 self._outage.hear(response.status_code, response.content)

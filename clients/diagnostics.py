@@ -1,15 +1,30 @@
 """What the rewards of groups tell about a step: which groups teach, which are ties, how often answers repeat.
 
-Missing rewards (None or NaN) take part in nothing but the count. Pure numpy; nothing here decides a reward.
+Shapes are those of `assay.clients.advantages`. Missing rewards (None or NaN) take part in nothing but the count. Pure
+numpy; nothing here decides a reward.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.clients.advantages import Floats, Groups, Rewards, members_of, parse_rewards
+from assay.clients.grouping import (
+    Floats,
+    Groups,
+    Indexes,
+    Mask,
+    Rewards,
+    blocks,
+    number_groups,
+    parse_rewards,
+    per_group,
+    rows_differ,
+)
+
+_COLUMNS = (
+    "mean", "population_deviation", "sample_deviation", "lowest", "highest", "duplicate_share", "length_correlation",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,20 +67,71 @@ def diagnose(
     values = parse_rewards(rewards)
     if completions is not None and len(completions) != len(values):
         raise ValueError(f"{len(completions)} completions for {len(values)} rewards; give one for each")
-    everyone = members_of(values, groups, scored_only=False)
-    return [_diagnosis(label, values, indexes, completions, threshold) for label, indexes in everyone.items()]
+    labels, numbers = number_groups(len(values), groups)
+    columns = _statistics(values, numbers, len(labels), completions)
+    counts = np.bincount(numbers, minlength=len(labels)).tolist()
+    scored = np.bincount(numbers[~np.isnan(values)], minlength=len(labels)).tolist()
+    told = {name: [None if np.isnan(value) else value for value in column.tolist()] for name, column in columns.items()}
+    all_pass, all_fail = columns["lowest"] >= threshold, columns["highest"] < threshold
+    return [
+        GroupDiagnosis(
+            group=group,
+            count=counts[number],
+            scored=scored[number],
+            mean=told["mean"][number],
+            population_deviation=told["population_deviation"][number],
+            sample_deviation=told["sample_deviation"][number],
+            all_pass=bool(all_pass[number]),
+            all_fail=bool(all_fail[number]),
+            is_tie=scored[number] > 1 and told["lowest"][number] == told["highest"][number],
+            duplicate_share=told["duplicate_share"][number],
+            length_correlation=told["length_correlation"][number],
+        )
+        for number, group in enumerate(labels)
+    ]
 
 
-def informative(rewards: Rewards, groups: Groups = None) -> NDArray[np.bool_]:
-    """Return True for the attempts of groups whose rewards differ: DAPO's dynamic sampling keeps these.
+def informative(rewards: Rewards, groups: Groups = None) -> Mask:
+    """Return True for the attempts of groups whose rewards differ, shape (n,): these move a policy, ties do not.
 
-    An attempt without a reward is False. Source: arXiv:2503.14476, section 3.2.
+    An attempt without a reward is False. DAPO's dynamic sampling keeps the groups of `informative_by_accuracy`.
     """
-    values = parse_rewards(rewards)
-    kept = np.zeros(len(values), dtype=bool)
-    for indexes in members_of(values, groups).values():
-        kept[indexes] = values[indexes].max() != values[indexes].min()
-    return kept
+    return per_group(rewards, groups, lambda rows: np.broadcast_to(rows_differ(rows)[:, np.newaxis], rows.shape)) > 0
+
+
+def informative_by_accuracy(passed: Sequence[bool | None], groups: Groups = None) -> Mask:
+    """Return True for the attempts of groups of which some passed and some did not, shape (n,).
+
+    `passed` is None where there is no reward (`assay.clients.advantages.passes` makes it so), which is False here. A
+    group that differs in nothing but its format or length is not kept. Source: the dynamic sampling of DAPO,
+    arXiv:2503.14476, section 3.2: 0 < right answers of the group < its size.
+    """
+    return informative([None if one is None else float(one) for one in passed], groups)
+
+
+def without_truncated(rewards: Rewards, truncated: Sequence[bool]) -> Floats:
+    """Return the rewards with NaN for attempts that a length limit cut, shape (n,): they then take part in nothing.
+
+    The service does so itself with `mask_truncated`. Source: the overlong filtering of DAPO, arXiv:2503.14476, section
+    3.4. Raises ValueError for columns of different lengths.
+    """
+    values, cut = parse_rewards(rewards), np.asarray(truncated, dtype=bool)
+    if cut.shape != values.shape:
+        raise ValueError(f"{cut.size} marks of truncation for {values.size} rewards; give one for each")
+    return np.where(cut, np.nan, values)
+
+
+def soft_overlong(lengths: Sequence[int], *, longest: int, cache: int) -> Floats:
+    """Return (longest - cache - length) / cache, kept between -1 and 0: what to add to rewards, shape (n,).
+
+    It is 0 up to longest - cache, and -1 from longest on. `lengths` (n,), `longest` and `cache` are in tokens, or all
+    in another unit. Source: the soft overlong punishment of DAPO, arXiv:2503.14476, section 3.4. Raises ValueError
+    unless 0 < cache <= longest.
+    """
+    if not 0 < cache <= longest:
+        raise ValueError(f"a cache of {cache} of at most {longest} tokens: give 0 < cache <= longest")
+    over: Floats = (longest - cache - np.asarray(lengths, dtype=np.float64)) / cache
+    return np.clip(over, -1.0, 0.0)
 
 
 def pass_at_k(count: int, passed: int, k: int) -> float:
@@ -80,31 +146,39 @@ def pass_at_k(count: int, passed: int, k: int) -> float:
     return float(1.0 - np.prod(1.0 - k / np.arange(count - passed + 1, count + 1)))
 
 
-def _diagnosis(
-    label: Hashable, values: Floats, indexes: Sequence[int], completions: Sequence[str] | None, threshold: float
-) -> GroupDiagnosis:
-    own = values[list(indexes)]
-    scored = own[~np.isnan(own)]
-    texts = None if completions is None else [completions[index] for index in indexes]
-    return GroupDiagnosis(
-        group=label,
-        count=len(own),
-        scored=len(scored),
-        mean=float(scored.mean()) if len(scored) else None,
-        population_deviation=float(scored.std()) if len(scored) else None,
-        sample_deviation=float(scored.std(ddof=1)) if len(scored) > 1 else None,
-        all_pass=bool(len(scored) and (scored >= threshold).all()),
-        all_fail=bool(len(scored) and (scored < threshold).all()),
-        is_tie=bool(len(scored) > 1 and scored.max() == scored.min()),
-        duplicate_share=None if texts is None else 1.0 - len(set(texts)) / len(texts),
-        length_correlation=None if texts is None else _correlation(own, texts),
-    )
+def _statistics(
+    values: Floats, numbers: Indexes, groups: int, completions: Sequence[str] | None
+) -> Mapping[str, Floats]:
+    """Return each group's statistics as columns, NaN where there is none."""
+    columns = {name: np.full(groups, np.nan) for name in _COLUMNS}
+    lengths = np.array([len(text) for text in completions or ()], dtype=np.float64)
+    for places in blocks(numbers, ~np.isnan(values)):
+        own, rows = numbers[places[:, 0]], values[places]
+        columns["mean"][own] = rows.mean(axis=1)
+        columns["population_deviation"][own] = rows.std(axis=1)
+        columns["lowest"][own], columns["highest"][own] = rows.min(axis=1), rows.max(axis=1)
+        if rows.shape[1] > 1:
+            columns["sample_deviation"][own] = rows.std(axis=1, ddof=1)
+        if completions is not None:
+            columns["length_correlation"][own] = _correlations(rows, lengths[places])
+    if completions is not None:
+        columns["duplicate_share"] = _duplicate_shares(numbers, groups, completions)
+    return columns
 
 
-def _correlation(own: Floats, texts: Sequence[str]) -> float | None:
-    present = ~np.isnan(own)
-    lengths = np.array([len(text) for text in texts], dtype=np.float64)[present]
-    scored = own[present]
-    if len(scored) < 2 or scored.max() == scored.min() or lengths.max() == lengths.min():
-        return None
-    return float(np.clip(np.corrcoef(scored, lengths)[0, 1], -1.0, 1.0))
+def _duplicate_shares(numbers: Indexes, groups: int, completions: Sequence[str]) -> Floats:
+    distinct = dict.fromkeys(zip(numbers.tolist(), completions, strict=True))
+    kept = np.bincount([number for number, _ in distinct], minlength=groups)
+    shares: Floats = 1.0 - kept / np.bincount(numbers, minlength=groups)
+    return shares
+
+
+def _correlations(rows: Floats, lengths: Floats) -> Floats:
+    """Return each row's correlation with the lengths beside it, NaN where either does not vary."""
+    found = np.full(len(rows), np.nan)
+    vary = rows_differ(rows) & rows_differ(lengths)
+    own, beside = (one[vary] - one[vary].mean(axis=1, keepdims=True) for one in (rows, lengths))
+    scale = np.sqrt((own**2).sum(axis=1)) * np.sqrt((beside**2).sum(axis=1))
+    products = (own * beside).sum(axis=1)
+    found[vary] = np.clip(np.divide(products, scale, out=np.full_like(scale, np.nan), where=scale > 0), -1.0, 1.0)
+    return found

@@ -1,13 +1,13 @@
 """When a client tries again, and after how long: decisions without I/O, shared by both clients."""
 
 import logging
-import math
 import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from assay.clients.calls import refusal
+from assay.clients.refusals import refusal, retry_after_s
 from assay.errors import AssayError, ServiceUnavailable
 
 log = logging.getLogger(__name__)
@@ -15,12 +15,14 @@ log = logging.getLogger(__name__)
 _OUT_OF_ORDER = frozenset({502, 503, 504})
 _RETRIED_STATUSES = _OUT_OF_ORDER | {429}
 _MOST_TOLD = 100  # texts: a service that counts in them must not fill a log
-_LONGEST_RETRY_AFTER_S = 60.0
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How patient a client is: pauses double from `first_s` to `longest_s`, for `patience_s` in all."""
+    """How patient a client is: pauses double from `first_s` to `longest_s`, for `patience_s` in all.
+
+    A pause that the service asks for comes on top, however long; one that would end after `patience_s` is not begun.
+    """
 
     first_s: float = 0.2
     longest_s: float = 10.0
@@ -71,6 +73,16 @@ class Outage:
             log.warning("%s; trying for %g s", text, self._patience_s)
 
 
+class Refused(Exception):
+    """A stream was not begun: the answer is no success. Between a client's stream and what follows it alone."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(status)
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
 class Tries:
     """The tries of one call: takes each failure, says how long to pause, and raises when patience is over."""
 
@@ -80,10 +92,12 @@ class Tries:
         *,
         clock: Callable[[], float] = time.monotonic,
         luck: Callable[[], float] = random.random,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._policy = policy
         self._clock = clock
         self._luck = luck
+        self._now = now
         self._failures = 0
         self._since = clock()
 
@@ -98,7 +112,7 @@ class Tries:
         fault = refusal(status, body, retry_after)
         if status not in _RETRIED_STATUSES:
             raise fault
-        return self._pause(fault, _seconds(retry_after))
+        return self._pause(fault, retry_after_s(retry_after, self._now()))
 
     def after_error(self, what: str) -> float:
         """Return the pause after a connection failed or ended early. Raises ServiceUnavailable in the end."""
@@ -110,12 +124,3 @@ class Tries:
         if pause is None:
             raise fault
         return pause
-
-
-def _seconds(retry_after: str | None) -> float:
-    """Read a Retry-After header; dates and nonsense count as none."""
-    try:
-        value = float(retry_after or 0)
-    except ValueError:
-        return 0.0
-    return min(max(value, 0.0), _LONGEST_RETRY_AFTER_S) if math.isfinite(value) else 0.0

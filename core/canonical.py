@@ -6,12 +6,15 @@ it carries them unharmed where UTF-8 could not.
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any  # JSON values have no narrower type
 
 from assay.errors import InvalidRequest
 
 _LINES = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=False)
+MOST_LEVELS = 100
+"""Of nesting that every JSON library, and whatever writes a document out again, can bear."""
 _BLANK = b"\xef\xbb\xbf \t\r\n"  # white space of JSON, and the byte order mark
 
 
@@ -41,6 +44,26 @@ def load(data: bytes | str, *, path: str = "") -> Any:
         return _DOCUMENTS.decode(text)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"not valid JSON: {error}", path=path, fix="send one JSON document") from error
+
+
+def check_plain(value: Any, *, path: str = "") -> None:
+    """Raise InvalidRequest unless parsed JSON can be written out again: finite, and at most MOST_LEVELS deep."""
+    level: list[Any] = [value]
+    for _ in range(MOST_LEVELS + 1):
+        if any(isinstance(one, float) and not math.isfinite(one) for one in level):
+            raise InvalidRequest(
+                "a number is too large for a double", path=path, fix="send numbers that a double can hold"
+            )
+        level = [child for one in level for child in _children(one)]
+        if not level:
+            return
+    raise InvalidRequest(f"nested more than {MOST_LEVELS} levels deep", path=path, fix="flatten it")
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def decode(data: bytes, *, path: str = "") -> str:

@@ -1,9 +1,9 @@
-"""What was measured and read beside a verdict, as results carry it: today of compute kernels alone.
+"""What was measured and read beside a verdict, as results carry it: of compute kernels, and files of `execute`.
 
 Everything here is for reports and for asking why. No reward, and no outcome, is decided by it.
 """
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 MOST_NAMES = 64
 """Names of each kind that an artifact's record lists."""
@@ -124,7 +124,10 @@ class DeviceRecord(_Record):
 
 
 class Details(_Record):
-    """The record of one attempt at a kernel. Nothing in it tells an input, a seed, or the extents of a hidden size."""
+    """The record of one attempt: at a kernel, or files that a program left.
+
+    Nothing in it tells an input, a seed, or the extents of a hidden size.
+    """
 
     reference: str = ""
     """What the reference is called: library, layout, workspace, math mode."""
@@ -136,3 +139,5 @@ class Details(_Record):
     """Calls whose outputs were checked and right."""
     shapes: tuple[TimedShape, ...] = ()
     """The timed sizes of a candidate that was right; none otherwise."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Of `execute`: those asked for that the program left, by their paths, in base64."""

@@ -15,6 +15,7 @@
         ├── IsolationUnavailable   this host cannot isolate; says what is missing
         ├── SandboxFault           a jail died or misbehaved outside the candidate's doing
         │   ├── Mishap             a kill or a shortage kept one from starting: no evidence about the machine
+        │   ├── MemoryRanOut       around the jail, not in it, and the kernel ended something for it
         │   └── Killed             a process of trusted code was killed, and not by us (`verifiers.killed`)
         ├── EndpointFault          a model endpoint gave no usable answer in time, however often it was asked
         │   └── Unanswered         perhaps for what the question says (`verifiers.models.interface`)
@@ -128,6 +129,13 @@ class Mishap(SandboxFault):
     """What makes jails was killed, or lacked memory or processes for the moment.
 
     That says nothing about what this machine can do: no weaker isolation may be taken for it; trying again may help.
+    """
+
+
+class MemoryRanOut(SandboxFault):
+    """The machine, or what this worker runs in, ran out of memory, and the kernel may have ended a process of a jail.
+
+    No limit of the attempt was passed: it is tried again alone.
     """
 
 

@@ -37,8 +37,13 @@ EXTRAS = (
     Extra("environments", ("gymnasium", "minigrid"), "`environment`"),
     Extra("cuda", ("cupy", "cupyx", "cupy_backends"), "`kernel` on a CUDA device", by_setup=False),
     Extra("triton", ("triton",), "`kernel` with completions in Triton", by_setup=False),
+    Extra("parquet", ("pyarrow",), "files in Parquet", by_setup=False),
 )  # fmt: skip
 """In the order in which they are named where several bring a module."""
+
+
+CUDA_DEVICE = "device:cuda"
+"""What tasks require beside modules if they are timed on a CUDA device."""
 
 
 def extras_for(modules: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -61,14 +66,25 @@ def extras_for(modules: Iterable[str]) -> tuple[list[str], list[str]]:
 def install_extras(*names: str) -> str:
     """Say how to install extras of Assay, which stands on no package index: from its checkout."""
     install = f"pip install '.[{','.join(names)}]'"
+    others = " and ".join(", ".join(extra.name for extra in EXTRAS if not extra.by_setup).rsplit(", ", 1))
     if all(extra.by_setup for extra in EXTRAS if extra.name in names):
-        return f"in Assay's checkout run script/setup, which brings every extra but cuda and triton, or {install}"
+        return f"in Assay's checkout run script/setup, which brings every extra but {others}, or {install}"
     return f"in Assay's checkout run {install}"
 
 
 def how_to_get(modules: Iterable[str]) -> str:
-    """Say how to install these modules: which extras bring them, and what comes from elsewhere."""
-    extras, others = extras_for(modules)
+    """Say how to get what tasks require: which extras bring modules, and what comes from elsewhere."""
+    modules = list(modules)
+    extras, others = extras_for(name for name in modules if name != CUDA_DEVICE)
     parts = [install_extras(*extras)] if extras else []
     parts += [f"install the package that brings {', '.join(others)}"] if others else []
+    parts += ["take a machine with a CUDA device (`assay doctor` tells)"] if CUDA_DEVICE in modules else []
     return "; ".join(parts)
+
+
+def name_needs(names: Iterable[str]) -> str:
+    """Return what a task requires in words: `the modules osqp, scipy and a CUDA device`."""
+    names = list(names)
+    modules = [name for name in names if name != CUDA_DEVICE]
+    parts = [f"the module{'s' * (len(modules) > 1)} {', '.join(modules)}"] if modules else []
+    return " and ".join(parts + ["a CUDA device"] * (CUDA_DEVICE in names))

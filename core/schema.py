@@ -7,7 +7,7 @@ Fields that only one verifier reads live in that verifier's own task model (a su
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any  # Any: `metadata` is opaque and returned as sent
+from typing import Annotated, Any, Self  # Any: `metadata` is opaque and returned as sent
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
@@ -15,9 +15,11 @@ from assay.canonical import content_hash
 from assay.details import Details
 from assay.errors import InvalidRequest
 from assay.outcomes import Outcome
+from assay.spelling import shown
 from assay.standing import Standing
 from assay.strictness import ToTheLetter
 
+_MOST_REQUIRED, _LONGEST_REQUIRED = 100, 200
 KEPT_BYTES = 4096
 """What results keep of each captured stream where a task says nothing else, half of it from the head."""
 
@@ -99,6 +101,17 @@ class TaskBase(Wire):
         default: Limits = cls.model_fields["limits"].default
         return given.over(default)
 
+    @field_validator("requires")
+    @classmethod
+    def _check_required(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse what cannot stand in logs and in labels of metrics, which tell what attempts wait for."""
+        if len(names) > _MOST_REQUIRED:
+            raise ValueError(f"{len(names)} modules are more than {_MOST_REQUIRED}")
+        for name in names:
+            if not name.isprintable() or not 0 < len(name) <= _LONGEST_REQUIRED:
+                raise ValueError(f"{shown(name)} is no name of 1 to {_LONGEST_REQUIRED} printable characters")
+        return names
+
     def runs_something(self) -> bool:
         """Whether judging it starts processes, which `limits` bound."""
         return True
@@ -120,6 +133,10 @@ class TaskBase(Wire):
         """Whether its verdict hangs on measured times: equal work is then measured again, never remembered."""
         return False
 
+    def uses_device(self) -> bool:
+        """Whether it waits for a device that one attempt at a time has: few of a worker's slots are for such."""
+        return False
+
     def kept_output_bytes(self) -> int:
         """How much of each captured stream its results keep."""
         return KEPT_BYTES
@@ -128,8 +145,18 @@ class TaskBase(Wire):
         """Whether judging it asks model endpoints first, for as long as `limits.attempt_wall_s` allows."""
         return False
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, which has worked out nothing yet: what is kept here may not be so of its fields."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(copied).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
+
     def content_hash(self) -> str:
-        """Name this task's content; `id` and `metadata` do not take part."""
+        """Name this task's content: all that its verdict may depend on.
+
+        `id` and `metadata` do not take part, unless its verifier hands them to code that may read them.
+        """
         return self._content_hash
 
     @cached_property
@@ -212,7 +239,11 @@ class Step(Wire):
 
 
 class Usage(Wire):
-    """What the candidate's process tree used; memory is its peak in MB (2^20 bytes)."""
+    """What the candidate's process tree used; memory is its peak in MB (2^20 bytes).
+
+    A program in another language than Python that ended before it was looked at (about 30 ms) used at most that: where
+    it took less than what started it, some 15 MB, memory is that.
+    """
 
     cpu_s: float = 0.0
     memory_mb: float = 0.0
@@ -247,6 +278,8 @@ class Verdict(BaseModel):
     """What was measured beside it, for its result."""
     standing: Standing | None = None
     """What the second pass over the attempt's group needs, where the task has group terms."""
+    waited_s: float = 0.0
+    """How long of its run it waited for a device that others had: for its result, that is time in the queue."""
 
 
 class Result(BaseModel):

@@ -14,15 +14,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from assay.errors import InvalidRequest, plain
 from assay.levels import Level
 from assay.spelling import nearest
+from assay.toolkit import CUDA_HOME, USUAL_CUDA_ROOT
 
 _PREFIX = "ASSAY_"
 NUMERIC_TUNING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Variables of OpenBLAS that jails are given too if the operator has set them."""
 _DRIVER_PATHS = ("LD_LIBRARY_PATH", "PYTHONPATH")
 """Variables by which processes on a CUDA device find the driver, and cupy, as this one would."""
-CUDA_HOME = "CUDA_HOME"
-"""The variable by which jails are told where the CUDA toolkit lies, if it is not in its usual place."""
-_USUAL_CUDA_ROOT = "/usr/local/cuda"
 _ELSEWHERE = frozenset({"ASSAY_CONFIG", "ASSAY_REQUIRE", "ASSAY_TEST_DATA"})  # read below, but no settings of a service
 
 _LISTS = frozenset({"api_keys", "timing_cores"})
@@ -74,7 +72,7 @@ class Settings(BaseModel):
     docker_image: str = Field("assay-jail", description="Image of the containers that jails run in.")
     docker_runtime: Literal["runc", "runsc"] = Field("runc", description="Container runtime; `runsc` is gVisor.")
     cuda_root: Path | None = Field(
-        None, description=f"Folder of the CUDA toolkit that compiles kernels; unset means `{_USUAL_CUDA_ROOT}`."
+        None, description=f"Folder of the CUDA toolkit that compiles kernels; unset means `{USUAL_CUDA_ROOT}`."
     )
     cuda_device: str = Field(
         "0",
@@ -191,12 +189,6 @@ def jail_tuning(settings: Settings, environ: Mapping[str, str] | None = None) ->
     """Return the variables that warm interpreters get on top of the usual ones."""
     toolkit = {} if settings.cuda_root is None else {CUDA_HOME: str(settings.cuda_root)}
     return {**numeric_tuning(environ), **toolkit}
-
-
-def cuda_root(environ: Mapping[str, str] | None = None) -> str:
-    """Return the CUDA toolkit's folder, asked inside a warm interpreter."""
-    source = os.environ if environ is None else environ
-    return source.get(CUDA_HOME) or _USUAL_CUDA_ROOT
 
 
 def driver_paths(environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -34,5 +34,5 @@ def choices(name: object, known: Iterable[str], *, most: int = _LISTED) -> str:
 def shown(value: object) -> str:
     """Return a name, or what stands in place of one, as a message shows it: of bounded length."""
     if isinstance(value, str):
-        return repr(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...")
+        return repr(str(value) if len(value) <= _LONGEST else f"{value[:_LONGEST]}...")
     return repr(value)[: 2 * _LONGEST]

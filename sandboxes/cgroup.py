@@ -4,14 +4,27 @@ import os
 import subprocess
 import time
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 
 from assay.errors import SandboxFault
+from assay.sandboxes import procfs
 
 _PREFIX = "assay-"
 _REMOVAL_S = 5.0
 _RETRY_S = 0.002
 _SLACK_MB = 16  # page tables, tmpfs and the host's own pages are charged too
+
+
+class Shortage(Enum):
+    """Whose memory had run out when the kernel ended something in a group for it."""
+
+    NONE = auto()
+    """Nothing was ended."""
+    OWN = auto()
+    """The group had reached its own limit."""
+    AROUND = auto()
+    """It had not: the machine ran out, or a group above."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ def find_controllers() -> Controllers:
 
 def locate(proc_cgroup: str, mounted: Path = Path("/sys/fs/cgroup")) -> Controllers:
     """Find where groups belong for a process with that /proc/self/cgroup; nothing is written."""
-    own = {names: path for _, names, path in (line.split(":", 2) for line in proc_cgroup.splitlines() if line)}
+    own = _paths(proc_cgroup)
     memory = _v1_folder(own, "memory", mounted)
     if memory is not None:
         return Controllers(memory, 1, _v1_folder(own, "cpuacct", mounted))
@@ -67,7 +80,7 @@ class JailGroup:
         self._memory = controllers.memory / name if controllers.memory else None
         self._cpu = controllers.cpu / name if controllers.cpu else None
         self._limit_mb: int | None = None
-        self._kills_seen = 0
+        self._kills_seen = self._refusals_seen = 0
         if controllers.version == 2 and controllers.memory:
             passed_down = controllers.memory / "cgroup.subtree_control"
             if "memory" not in _read(passed_down).split():
@@ -103,15 +116,24 @@ class JailGroup:
                     return int(line.split()[1]) / 1e6
         return None
 
-    def killed_since_last_look(self) -> bool:
-        """Whether the kernel killed something in here for memory since the last call."""
+    def shortage(self) -> Shortage:
+        """Say whether the kernel killed something in here for memory since the last call, and for want of whose.
+
+        Kills are told whatever they are for; that the group's own limit was reached is told beside them.
+        """
         if self._memory is None:
-            return False
-        name = "memory.events" if self._version == 2 else "memory.oom_control"
-        kills = memory_kills(_read(self._memory / name))
-        fresh = kills > self._kills_seen
-        self._kills_seen = kills
-        return fresh
+            return Shortage.NONE
+        if self._version == 2:
+            events = _read(self._memory / "memory.events")
+            kills, refusals = memory_kills(events), _count(events, "oom")
+        else:
+            kills = memory_kills(_read(self._memory / "memory.oom_control"))
+            refusals = int(_read(self._memory / "memory.failcnt") or 0)
+        is_killed, is_own = kills > self._kills_seen, refusals > self._refusals_seen
+        self._kills_seen, self._refusals_seen = kills, refusals
+        if not is_killed:
+            return Shortage.NONE
+        return Shortage.OWN if is_own else Shortage.AROUND
 
     def remove(self) -> None:
         """Remove the group as soon as its last process has ended, which its host's end brings about. Idempotent."""
@@ -123,9 +145,34 @@ class JailGroup:
 
 def memory_kills(text: str) -> int:
     """Return how many processes were killed for memory, by `memory.events` (v2) or `memory.oom_control` (v1)."""
+    return _count(text, "oom_kill")
+
+
+def kills_around(proc_cgroup: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return how many processes the kernel has killed for memory in this process's group, as far as that is told.
+
+    Else those of the whole machine, others' too; None if that is not told either.
+    """
+    own = _paths(_read(proc_cgroup))
+    files = [mounted / own.get("", "/").lstrip("/") / "memory.events"]
+    for names, path in own.items():
+        if "memory" in names.split(","):
+            files.insert(0, mounted / "memory" / path.lstrip("/") / "memory.oom_control")
+    for file in files:
+        if "oom_kill " in (text := _read(file)):
+            return memory_kills(text)
+    return procfs.memory_kills()
+
+
+def _paths(proc_cgroup: str) -> dict[str, str]:
+    """Return the group of a process by the names of controllers; none have the empty name."""
+    return {names: path for _, names, path in (line.split(":", 2) for line in proc_cgroup.splitlines() if line)}
+
+
+def _count(text: str, wanted: str) -> int:
     for line in text.splitlines():
         key, _, value = line.partition(" ")
-        if key == "oom_kill":
+        if key == wanted:
             return int(value)
     return 0
 
@@ -142,7 +189,7 @@ def open_group(controllers: Controllers) -> JailGroup | None:
 
 def fresh_name() -> str:
     """Return a name for a group of this process that no other has."""
-    return f"{_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"
+    return f"{_PREFIX}{os.getpid()}-{_pid_namespace()}-{os.urandom(4).hex()}"
 
 
 def sweep(controllers: Controllers) -> int:
@@ -159,8 +206,13 @@ def sweep_folder(hierarchy: Path) -> int:
 
 
 def _alive(name: str) -> bool:
-    pid = name.removeprefix(_PREFIX).split("-")[0]
-    return pid.isdigit() and os.path.exists(f"/proc/{pid}")
+    """Say whether the worker of a group lives, or may: ids of processes of another namespace say nothing here."""
+    pid, *namespace, _ = name.removeprefix(_PREFIX).split("-")
+    return namespace not in ([], [_pid_namespace()]) or (pid.isdigit() and os.path.exists(f"/proc/{pid}"))
+
+
+def _pid_namespace() -> str:
+    return str(os.stat("/proc/self/ns/pid").st_ino)
 
 
 def _v1_folder(own: dict[str, str], controller: str, mounted: Path) -> Path | None:

@@ -17,7 +17,8 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.sandboxes.selfcheck import CHECKS, Check, Surroundings
 from assay.sandboxes.warm import ENVIRONMENT
 from assay.schema import Limits
-from assay.settings import CUDA_HOME, NUMERIC_TUNING
+from assay.settings import NUMERIC_TUNING
+from assay.toolkit import CUDA_HOME
 
 _LONGEST_ANSWER = 65_536
 

@@ -8,13 +8,14 @@ from assay.sandboxes.interface import Role
 # Every module here makes every fork dearer, so these are what most attempts use anyway.
 _STANDARD = (
     "bisect", "collections", "copy", "datetime", "functools", "heapq", "itertools", "json", "math", "operator",
-    "random", "re", "string", "typing", "assay.sandboxes.selfcheck", "assay.verifiers.split.candidate",
-    "assay.verifiers.stdio_program",
+    "random", "re", "string", "typing", "assay.sandboxes.selfcheck", "assay.verifiers.stdio_program",
 )  # fmt: skip
+_WITH_CANDIDATES = (*_STANDARD, "assay.verifiers.split.candidate")
 _FLAVOURS: dict[str, tuple[str, ...]] = {
-    "bare": _STANDARD,
-    "numeric": (*_STANDARD, "numpy", "numpy.testing"),
-    "pytest": (*_STANDARD, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
+    "bare": _WITH_CANDIDATES,
+    "programs": _STANDARD,
+    "numeric": (*_WITH_CANDIDATES, "numpy", "numpy.testing"),
+    "pytest": (*_WITH_CANDIDATES, "assay.verifiers.split.pytest_style", "assay.verifiers.split.shared"),
     "digits": ("assay.sandboxes.selfcheck", "assay.verifiers.maths.digits_program"),
     "kernel": (
         "assay.sandboxes.selfcheck",
@@ -24,6 +25,7 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "languages": (
         "assay.sandboxes.selfcheck",
         "assay.verifiers.languages.builder_program",
+        "assay.verifiers.languages.collector_program",
         "assay.verifiers.languages.launcher_program",
     ),
     "torch": ("assay.sandboxes.selfcheck", "assay.verifiers.kernels.module_program"),
@@ -45,8 +47,8 @@ _FLAVOURS: dict[str, tuple[str, ...]] = {
     "duckdb": ("assay.sandboxes.selfcheck", "assay.verifiers.sql.duckdb_program"),
 }
 _WITHOUT_TESTS = frozenset({
-    "digits", "duckdb", "environments", "highs", "kernel", "languages", "math", "modelling", "simulator", "solvers",
-    "sqlite", "torch",
+    "digits", "duckdb", "environments", "highs", "kernel", "languages", "math", "modelling", "programs", "simulator",
+    "solvers", "sqlite", "torch",
 })  # fmt: skip
 _ORACLES = (
     "assay.verifiers.split.oracle", "assay.verifiers.split.resident", "assay.verifiers.checker_program",

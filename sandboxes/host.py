@@ -15,13 +15,16 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from assay.sandboxes import syscalls, wire
-from assay.sandboxes.child import USER_ID, Confinement, run_child
+from assay.sandboxes import procfs, syscalls, wire
+from assay.sandboxes.child import Confinement, calls_of, run_child
+from assay.sandboxes.entering import USER_ID
 from assay.sandboxes.fence import settle_host
 from assay.sandboxes.seccomp import Filters
+from assay.sandboxes.syscalls import Call
 from assay.sandboxes.trees import FencedTree, NamespaceTree, PlainTree, Tree
 from assay.sandboxes.wire import Order
 
@@ -29,8 +32,9 @@ _FIRST_LOOK_S = 0.03
 _LOOK_EVERY_S = 0.05
 _DESCRIPTORS = 256
 _OUT_OF_THE_WAY = 250  # descriptors of ours from here on: a child's own are put below
-_STACK_BYTES = 8 * 2**20
+_STACK_BYTES = 256 * 2**20  # for calls in C that a deep recursion in Python makes; what is used counts as memory
 _LAST_CAPABILITY = 63
+_BECOMING_MB = 8  # of its own that a child takes at most before it becomes another program
 _SECUREBITS_LOCKED = 0b101111  # no root privileges by uid 0, no fix-ups, both locked; keep-caps off and locked
 
 
@@ -54,6 +58,7 @@ class Host:
         self._tree = tree
         self._running: _Running | None = None
         self._poll = select.poll()
+        self._most_before_mb = _peak_mb(resource.getrusage(resource.RUSAGE_SELF)) + _BECOMING_MB
 
     def serve(self) -> None:
         """Start, watch, kill and report children until the worker hangs up."""
@@ -95,12 +100,13 @@ class Host:
             return
         try:
             confinement = self._tree.open(order)
+            calls = calls_of(order, len(fds), confinement)
             pid = self._fork()
         except OSError as error:
             wire.send(self._control, ["fault", order.serial, str(error)])
             return
         if pid == 0:
-            self._become_child(order, fds, confinement)
+            self._become_child(order, fds, calls, confinement)
         self._running = _Running(order, pid, os.pidfd_open(pid), time.monotonic() + _FIRST_LOOK_S)
         self._poll.register(self._running.pidfd, select.POLLIN)
 
@@ -111,10 +117,10 @@ class Host:
             self._tree.end()  # what was made ready for the child
             raise
 
-    def _become_child(self, order: Order, fds: list[int], confinement: Confinement) -> NoReturn:
+    def _become_child(self, order: Order, fds: list[int], calls: Sequence[Call], confinement: Confinement) -> NoReturn:
         code = 255
         try:
-            code = run_child(order, self._control.fileno(), fds, confinement)
+            code = run_child(order, self._control.fileno(), fds, calls, confinement)
         finally:
             os._exit(code)
 
@@ -126,9 +132,11 @@ class Host:
     def _look(self, running: _Running) -> None:
         """Sample the child's tree, enforce its memory limit and tell the worker."""
         running.next_look = time.monotonic() + _LOOK_EVERY_S
+        is_ours = running.order.becomes and not procfs.has_become(running.pid)  # asked first: it may become it now
         seen = self._tree.sample(running.order, running.pid)
-        running.peak_mb = max(running.peak_mb, seen.memory_mb)
-        if seen.memory_mb > running.order.memory_mb:
+        memory_mb = 0.0 if is_ours else seen.memory_mb
+        running.peak_mb = max(running.peak_mb, memory_mb)
+        if memory_mb > running.order.memory_mb:
             running.over_memory = True
             self._kill()
         elif self._tree.passes_limits(running.order, seen):
@@ -143,11 +151,26 @@ class Host:
         self._running = None
         cpu_s = used.ru_utime + used.ru_stime
         cpu_s += self._tree.end()
-        peak_mb = max(running.peak_mb, used.ru_maxrss / 1024)
+        known_mb, peak_mb = self._peaks_mb(running, _peak_mb(used))
         code = os.waitstatus_to_exitcode(status)
         # Killed by the kernel while it was over its limit, before we looked: its own doing.
-        over_memory = running.over_memory or (code == -signal.SIGKILL and peak_mb > running.order.memory_mb)
+        over_memory = running.over_memory or (code == -signal.SIGKILL and known_mb > running.order.memory_mb)
         wire.send(self._control, ["exit", running.order.serial, code, cpu_s, peak_mb, over_memory])
+
+    def _peaks_mb(self, running: _Running, told_mb: float) -> tuple[float, float]:
+        """Return the peak that is certainly the program's, and the one to tell; `told_mb` is the kernel's.
+
+        The kernel's is also that of the process before it became another program: if it is no more than that can have
+        been, it bounds a program that ended before anybody looked, and says nothing of any other.
+        """
+        if not running.order.becomes or told_mb > self._most_before_mb:
+            known_mb = max(running.peak_mb, told_mb)
+            return known_mb, known_mb
+        return running.peak_mb, running.peak_mb or told_mb
+
+
+def _peak_mb(used: resource.struct_rusage) -> float:
+    return used.ru_maxrss / 1024
 
 
 def host_main(control_fd: int, confinement: Confinement) -> int:
@@ -167,7 +190,7 @@ def host_main(control_fd: int, confinement: Confinement) -> int:
         sys.orig_argv[:] = [sys.executable]
         wire.send(control, ["ready"])
         Host(control, tree).serve()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a limit that is lower than ours, for good, is a ValueError
         wire.send(control, wire.failed(error, str(error)))
         return 1
     return 0

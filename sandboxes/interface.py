@@ -23,6 +23,9 @@ from typing import Protocol
 from assay.outcomes import Outcome
 from assay.schema import Limits, Usage
 
+INTERPRETER_MB = 16
+"""Memory that a Python program's interpreter takes by itself."""
+
 
 class Role(StrEnum):
     """Which jail of the slot a child lives in."""
@@ -36,9 +39,14 @@ class Launch:
     """What to run: `program` is a module path with a `main`; `fds` become descriptors 3, 4, … of the child.
 
     `stdin` is written to the child's standard input and closed; None gives an empty one.
+    Standard output and error of a candidate are captured, of others only if `is_captured`: nobody else reads them.
     `flavour` names the warm interpreter (`bare`, `numeric`, `pytest`). `network` gives it a network namespace with a
     loopback of its own; without it no inet socket can be made, which is about 1 ms cheaper.
     `jail` names a jail beside the usual one of that role and flavour, so that two children of a kind can run at once.
+    With `becomes`, the program is a module with a `become` in place of a `main`: it is given the payload as a
+    descriptor, to be read in pieces, and is to become another program (execve), with which the memory account begins.
+    `runtime_mb` is what runs the program takes by itself: so much memory is allowed beside the limit. The default is
+    for what a fork of a warm interpreter does not share with it.
     """
 
     role: Role
@@ -50,6 +58,14 @@ class Launch:
     stdin: bytes | None = None
     network: bool = True
     jail: str = ""
+    is_captured: bool = False
+    becomes: bool = False
+    runtime_mb: int = INTERPRETER_MB
+
+    @property
+    def has_output(self) -> bool:
+        """Whether standard output and error are captured."""
+        return self.is_captured or self.role is Role.CANDIDATE
 
 
 @dataclass(frozen=True)

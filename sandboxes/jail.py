@@ -1,16 +1,19 @@
 """One jail of a slot: its host process, the control socket to it, and its control group."""
 
 import socket
+import time
 from dataclasses import dataclass
 from typing import Any  # message fields
 
 from assay.errors import InfraFault, Mishap, SandboxFault
 from assay.levels import Level
 from assay.sandboxes import wire
-from assay.sandboxes.cgroup import Controllers, JailGroup, open_group
+from assay.sandboxes.cgroup import Controllers, JailGroup, Shortage, kills_around, open_group
 from assay.sandboxes.unseen import UnseenTime
 from assay.sandboxes.warm import Started, Warm
 from assay.sandboxes.wire import Order
+
+_KILLS_KNOWN_S = 0.25  # to ask the kernel takes up to 0.2 ms
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Jail:
         self._group: JailGroup | None = None
         self._unseen: UnseenTime | None = None
         self._zygote: Started | None = None
+        self._kills_before: int | None = None
+        self._kills_known_until = 0.0
         self.launches = 0
         """Children started by the present host."""
 
@@ -48,6 +53,9 @@ class Jail:
         control = self._control or self._open()
         if self._group is not None:
             self._group.limit(order.memory_mb + order.disk_mb)
+        elif time.monotonic() >= self._kills_known_until:
+            self._kills_before = kills_around()
+            self._kills_known_until = time.monotonic() + _KILLS_KNOWN_S
         if self._unseen is not None:
             self._unseen.begin()
         self.launches += 1
@@ -85,18 +93,27 @@ class Jail:
         elif self._unseen is not None and kind == "exit":
             fields[2] = self._unseen.end(fields[2])
 
-    def killed_for_memory(self) -> bool:
-        """Whether the kernel killed something in this jail for memory since the last call."""
-        return self._group is not None and self._group.killed_since_last_look()
+    def shortage(self) -> Shortage:
+        """Say whether the kernel killed something in this jail for memory since the last call, as far as it tells."""
+        return Shortage.NONE if self._group is None else self._group.shortage()
 
     @property
     def is_stale(self) -> bool:
         """Whether its host runs in a place that is to be left."""
         return self._zygote is not None and self._zygote.is_retired()
 
-    def lost_memory(self) -> bool:
-        """Whether the place it runs in, as a whole, ran out of memory."""
-        return self._zygote is not None and self._zygote.lost_memory()
+    def lost_memory(self, *, is_killed: bool) -> bool:
+        """Whether the place it runs in ran out of memory, so that a child which ended badly may have lost it there.
+
+        `is_killed`: it died by a SIGKILL that was not ours. Where jails have no group, the kernel tells no more than
+        that it has killed something beside the worker meanwhile, or on the machine.
+        """
+        if self._zygote is not None and self._zygote.lost_memory():
+            return True
+        if not is_killed or self._group is not None or self._kills_before is None:
+            return False
+        before, self._kills_before = self._kills_before, kills_around() or 0  # the next one is not excused by these
+        return self._kills_before > before
 
     def give_up(self) -> None:
         """End the host, which died or did not obey; the place it ran in is not trusted further either."""
@@ -118,7 +135,8 @@ class Jail:
     def _open(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            pid, self._zygote = self._warm.fork_host(theirs, self._number)
+            with theirs:  # closed before we listen, or a host that dies before it says anything is waited for forever
+                pid, self._zygote = self._warm.fork_host(theirs, self._number)
             if self._group is None and self._warm.level is not Level.INSECURE:
                 self._group = open_group(self._controllers)
             received = wire.receive(ours)
@@ -128,8 +146,6 @@ class Jail:
         except InfraFault:
             ours.close()
             raise
-        finally:
-            theirs.close()
         if received is None or received[0][0] != "ready":
             ours.close()
             kind = _kind(received is not None and received[0][0] == wire.SHORT)

@@ -1,20 +1,30 @@
 """Memory of a warm interpreter, arranged so that what is forked from it touches few pages anew.
 
 Every page that a short-lived child is the first to touch costs it 1 to 4 microseconds, on a virtual machine more: one
-of the heap is copied, one of a library's code is mapped and, at its end, unmapped. Both functions here are for the end
-of a program's `warm()`; where the machine or the C library does not offer what they need, they change nothing.
+of the heap is copied, one of a library's code is mapped and, at its end, unmapped. Every small page that it inherits
+costs some 0.2 microseconds, at the fork and at its end; 512 of them in one large page cost as much as one. The
+functions here are for the end of a program's `warm()`, and `heap_in_large_pages` for after it; where the machine or the
+C library does not offer what they need, they change nothing.
 """
 
 import ctypes
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 _LARGE = 2 << 20  # bytes of a large page
+_PAGE = 4 << 10
 _READ, _WRITE, _EXECUTE = 1, 2, 4
+_PROTECTIONS = {"r--p": _READ, "r-xp": _READ | _EXECUTE}
 _PRIVATE_ANONYMOUS = 0x22
 _MOVE_THERE = 3  # MREMAP_MAYMOVE | MREMAP_FIXED
 _USE_LARGE = 14  # MADV_HUGEPAGE
+_COLLAPSE = 25  # MADV_COLLAPSE, of Linux 6.1
+_OWN_PAGES = Path("/proc/self/pagemap")
+_ENTRY_BYTES = 8  # of a page in there
+_PRESENT = 0x80  # in the last of these bytes
 _LARGEST_HOLE = 64 << 10
 _SMALL = 1040  # bytes: up to here the allocator has a size class every 16
 _STEP = 16
@@ -34,10 +44,11 @@ class _HeapInfo(ctypes.Structure):
 
 @dataclass(frozen=True)
 class _Mapping:
-    """A stretch of the address space, from `start` to before `end`."""
+    """Whole large pages of the address space, from `start` to before `end`, and what may be done there."""
 
     start: int
     end: int
+    protection: int
 
 
 def fill_holes() -> int:
@@ -70,15 +81,61 @@ def _fill(libc: ctypes.CDLL, size: int) -> int:
         taken += size
 
 
-def code_in_large_pages(library: str) -> int:
-    """Put the code of a loaded library, whose path ends so, into large pages; return how many bytes lie in them.
+def library_in_large_pages(library: str) -> int:
+    """Put code and constants of a loaded library, whose path ends so, into large pages; return how many bytes.
 
-    A child inherits those mapped, at the price of a copy of the code per warm interpreter. The code stays where it is,
-    and is never both writable and executable. 0 is returned where there are no large pages to be had.
+    A child inherits them mapped, at the price of a copy of them per warm interpreter. They stay where they are, and
+    none is ever both writable and executable. 0 is returned where there are no large pages to be had.
     """
     if not _has_large_pages():
         return 0
-    return sum(_move(mapping) for mapping in _code_of(library))
+    return sum(_move(mapping) for mapping in _mapped(_PROTECTIONS, lambda name: name.endswith(library)))
+
+
+def heap_in_large_pages(pagemap: Path = _OWN_PAGES) -> int:
+    """Put what this process has allocated into large pages, where at least half of one is in use; return their number.
+
+    What children then write to, they still copy by small pages. Without `MADV_COLLAPSE`, or the file that tells which
+    pages are in use, 0 is returned.
+    """
+    if not _has_large_pages():
+        return 0
+    heaps = _mapped({"rw-p": _READ | _WRITE}, lambda name: name in ("", "[heap]"))
+    starts = [start for heap in heaps for start in range(heap.start, heap.end, _LARGE)]
+    try:
+        with pagemap.open("rb") as pages:
+            full = [start for start in starts if _is_half_full(pages, start)]
+    except OSError:
+        return 0
+    return sum(_libc().madvise(start, _LARGE, _COLLAPSE) == 0 for start in full)
+
+
+def room_in_large_pages(library: str, prefix: str, size: int) -> bool:
+    """Have the next allocations of a library's own jemalloc, whose names begin with `prefix`, come from large pages.
+
+    `size` is in bytes. None of them is touched before a child does. False is returned where that allocator is not found
+    in the library at this path.
+    """
+    loaded = ctypes.CDLL(library)
+    allocate, free = (getattr(loaded, prefix + name, None) for name in ("aligned_alloc", "free"))
+    if allocate is None or free is None or not _has_large_pages():
+        return False
+    allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t, ctypes.c_size_t]
+    free.restype, free.argtypes = None, [ctypes.c_void_p]
+    room = allocate(_LARGE, size)
+    if not room:
+        return False
+    _libc().madvise(room, size, _USE_LARGE)
+    free(room)
+    return True
+
+
+def _is_half_full(pages: IO[bytes], start: int) -> bool:
+    """Whether at least half of the small pages from `start` on are there, and they are not large already."""
+    pages.seek(start // _PAGE * _ENTRY_BYTES)
+    entries = pages.read(_LARGE // _PAGE * _ENTRY_BYTES)
+    present = sum(flags >= _PRESENT for flags in entries[_ENTRY_BYTES - 1 :: _ENTRY_BYTES])
+    return present >= _LARGE // _PAGE // 2
 
 
 def _has_large_pages() -> bool:
@@ -88,35 +145,35 @@ def _has_large_pages() -> bool:
         return False
 
 
-def _code_of(library: str) -> list[_Mapping]:
-    """Return what of the library's code fills whole large pages."""
+def _mapped(protections: Mapping[str, int], is_meant: Callable[[str], bool]) -> list[_Mapping]:
+    """Return what fills whole large pages, of mappings with one of these protections and a name that is meant."""
     found = []
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
-        place, flags, *rest = line.split(maxsplit=5)
-        if flags != "r-xp" or not rest[-1].endswith(library):
+        place, flags, _, _, _, *name = line.split(maxsplit=5)
+        if flags not in protections or not is_meant("".join(name)):
             continue
         start, end = (int(number, 16) for number in place.split("-"))
-        inner = _Mapping(-(-start // _LARGE) * _LARGE, end // _LARGE * _LARGE)
+        inner = _Mapping(-(-start // _LARGE) * _LARGE, end // _LARGE * _LARGE, protections[flags])
         if inner.start < inner.end:
             found.append(inner)
     return found
 
 
-def _move(code: _Mapping) -> int:
-    """Copy code to large pages, and put these in its place; leave it alone if the kernel gives none, or not enough."""
+def _move(part: _Mapping) -> int:
+    """Copy to large pages, and put these in its place; leave it alone if the kernel gives none, or not enough."""
     libc = _libc()
-    size = code.end - code.start
+    size = part.end - part.start
     room = libc.mmap(None, size + _LARGE, _READ | _WRITE, _PRIVATE_ANONYMOUS, -1, 0)
     if room == ctypes.c_void_p(-1).value:
         return 0
     copy = -(-room // _LARGE) * _LARGE
     moved = None
     if libc.madvise(copy, size, _USE_LARGE) == 0:
-        ctypes.memmove(copy, code.start, size)
-        if _is_large(copy, size) and libc.mprotect(copy, size, _READ | _EXECUTE) == 0:
-            moved = libc.mremap(copy, size, size, _MOVE_THERE, code.start)
+        ctypes.memmove(copy, part.start, size)
+        if _is_large(copy, size) and libc.mprotect(copy, size, part.protection) == 0:
+            moved = libc.mremap(copy, size, size, _MOVE_THERE, part.start)
     libc.munmap(room, size + _LARGE)  # the rest on both sides, or all of it
-    return size if moved == code.start else 0
+    return size if moved == part.start else 0
 
 
 def _is_large(start: int, size: int) -> bool:

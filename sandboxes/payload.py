@@ -1,6 +1,7 @@
 """What a child is given to read: an anonymous file, so that it can be of any size and nobody waits for a reader."""
 
 import os
+from collections.abc import Iterator
 
 
 def write_payload(data: bytes) -> int:
@@ -14,14 +15,17 @@ def write_payload(data: bytes) -> int:
 
 def read_payload(fd: int) -> bytes:
     """Return what the file holds, and close it. Where its descriptor stands does not matter, nor is it moved."""
-    size = os.fstat(fd).st_size
-    chunks = []
-    offset = 0
-    while offset < size:
-        chunk = os.pread(fd, size - offset, offset)
-        if not chunk:
-            break
-        chunks.append(chunk)
-        offset += len(chunk)
+    data = b"".join(read_pieces(fd, 0, os.fstat(fd).st_size))
     os.close(fd)
-    return b"".join(chunks)
+    return data
+
+
+def read_pieces(fd: int, offset: int, size: int, *, most_bytes: int = 2**30) -> Iterator[bytes]:
+    """Yield `size` bytes of the file from `offset` on, or as many as there are, at most `most_bytes` at a time."""
+    end = offset + size
+    while offset < end:
+        piece = os.pread(fd, min(most_bytes, end - offset), offset)
+        if not piece:
+            return
+        yield piece
+        offset += len(piece)

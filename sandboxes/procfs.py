@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
+_FLAGS = 6  # of the fields of /proc/PID/stat behind the command
+_FORKED_ONLY = 0x40  # PF_FORKNOEXEC of the kernel's include/linux/sched.h
+
 
 @cache
 def _ticks() -> int:
@@ -83,6 +86,12 @@ def ran_s(pid: int) -> float | None:
     """Return the CPU seconds of that process's first thread; None if it has ended or this kernel does not tell."""
     fields = _read(f"/proc/{pid}/schedstat").split()
     return int(fields[0]) / 1e9 if fields else None
+
+
+def has_become(pid: int) -> bool:
+    """Whether that process has become another program (execve) since it was forked; none can undo either."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return len(fields) > _FLAGS and not int(fields[_FLAGS]) & _FORKED_ONLY
 
 
 def children_of(parent: int) -> list[int]:

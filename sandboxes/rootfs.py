@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from assay.sandboxes import syscalls
 from assay.sandboxes.syscalls import MountFlag
-from assay.settings import cuda_root
+from assay.toolkit import cuda_root
 
 SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache")
 """What programs need of a system, beside the interpreter."""
@@ -38,7 +38,7 @@ _LINKS = {
 
 def interpreter_folders(modules: Iterable[str]) -> tuple[str, ...]:
     """Folders (outermost only) that the interpreter, the packages in `modules` and compilers need at run time."""
-    wanted = {os.path.realpath(cuda_root())}
+    wanted = {os.path.realpath(cuda_root(os.environ))}
     wanted |= {sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.path.realpath(sys.executable))}
     wanted.update(site.getsitepackages())
     wanted.update(entry for entry in sys.path if os.path.isabs(entry))

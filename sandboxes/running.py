@@ -1,9 +1,12 @@
-"""A running child as the worker sees it: its output, its clock and what has been learned of its end."""
+"""A running child as the worker sees it: its output, its clock and what has been learned of its end; a resident."""
 
 import os
+import select
 import signal
+import socket
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from assay.outcomes import Outcome
 from assay.sandboxes.capture import Capture
@@ -24,6 +27,7 @@ class RunningChild:
         self.stdin_fd = stdin
         self.unwritten = memoryview(b"")
         self.kill_now: Callable[[], None] = lambda: None
+        self._is_ended = False
         self._limits = limits
         self._exit: Exit | None = None
         self._cut_by: Outcome | None = None
@@ -43,6 +47,11 @@ class RunningChild:
     def cut_by(self) -> Outcome | None:
         """Which limit ended it, if one did; VIOLATION if the filter did."""
         return self._cut_by
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it has died by a SIGKILL that was not ours."""
+        return self._exit is not None and self._exit.signal == signal.SIGKILL and not self._is_ended
 
     @property
     def stdout(self) -> bytes:
@@ -87,6 +96,7 @@ class RunningChild:
     def kill(self) -> None:
         """End the whole tree now."""
         if self._exit is None:
+            self._is_ended = True
             self.kill_now()
 
     def observe(self, sample: Sample) -> None:
@@ -190,3 +200,24 @@ class RunningChild:
 
     def _output_total(self) -> int:
         return sum(stream.total for stream in self.streams) if self.streams else 0
+
+
+@dataclass
+class LocalResident:
+    """Implements `interface.Resident`."""
+
+    child: RunningChild
+    sock: socket.socket
+    is_released: bool = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its end of the socket is closed, which is so before its host tells of its end."""
+        waiting = select.poll()
+        waiting.register(self.sock, 0)
+        return bool(waiting.poll(0))
+
+    def release(self) -> None:
+        """Let it live when the slot is cleared."""
+        self.child.stop_clock()
+        self.is_released = True

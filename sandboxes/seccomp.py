@@ -67,6 +67,8 @@ class Machine:
     """Calls that change the attributes of files."""
     start: dict[str, int] = field(default_factory=dict)
     """Calls that start processes or other programs, but for `clone`."""
+    later: dict[str, int] = field(default_factory=dict)
+    """Calls that have the kernel work for a process while it does not run."""
 
 
 _NEW_KILL = {
@@ -98,6 +100,10 @@ MACHINES = {
             "shmget": 29, "msgget": 68, "semget": 64, "memfd_create": 319, **_NEW_REFUSE,
         },
         start={"fork": 57, "vfork": 58, "execve": 59, "execveat": 322},
+        later={
+            "alarm": 37, "setitimer": 38, "timer_create": 222, "timerfd_create": 283, "io_setup": 206, "sync": 162,
+            "syncfs": 306, "inotify_init": 253, "inotify_init1": 294,
+        },
         clone=56, socket=41, socketpair=53, ioctl=16, madvise=28, prctl=157,
         self_only={"prlimit64": 302},
         pretend={
@@ -133,6 +139,10 @@ MACHINES = {
             "shmget": 194, "msgget": 186, "semget": 190, "memfd_create": 279, **_NEW_REFUSE,
         },
         start={"execve": 221, "execveat": 281},
+        later={
+            "setitimer": 103, "timer_create": 107, "timerfd_create": 85, "io_setup": 0, "sync": 81, "syncfs": 267,
+            "inotify_init1": 26,
+        },
         clone=220, socket=198, socketpair=199, ioctl=29, madvise=233, prctl=167,
         self_only={"prlimit64": 261},
         pretend={
@@ -205,6 +215,11 @@ def build_lone_filter(machine: Machine) -> bytes:
     code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _THREAD_BIT, 1, 0), _op(_RETURN, _EPERM)])
     code += _stay(machine)
     return b"".join([*code, _op(_RETURN, _ALLOW)])
+
+
+def build_timed_filter(machine: Machine) -> bytes:
+    """Assemble what keeps a process that is timed in turns with others from working, by the kernel, in their turns."""
+    return b"".join([*_prologue(machine), *_answer(sorted(machine.later.values()), _EPERM), _op(_RETURN, _ALLOW)])
 
 
 @dataclass(frozen=True)

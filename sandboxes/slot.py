@@ -8,39 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from assay.errors import SandboxFault
+from assay.errors import MemoryRanOut, SandboxFault
 from assay.levels import Level
 from assay.sandboxes.capture import Capture
+from assay.sandboxes.cgroup import Shortage
 from assay.sandboxes.interface import Ended, Event, Launch, Readable, Role
 from assay.sandboxes.jail import Heard, Jail
 from assay.sandboxes.payload import write_payload
+from assay.sandboxes.pipes import open_pipe
 from assay.sandboxes.procfs import Sample
-from assay.sandboxes.running import RunningChild
+from assay.sandboxes.running import LocalResident, RunningChild
 from assay.sandboxes.wire import Order
 
 _END_DEADLINE_S = 10.0
 _LONGEST_POLL_S = 0.5
-
-
-@dataclass
-class LocalResident:
-    """Implements `interface.Resident`."""
-
-    child: RunningChild
-    sock: socket.socket
-    is_released: bool = False
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether its end of the socket is closed, which is so before its host tells of its end."""
-        waiting = select.poll()
-        waiting.register(self.sock, 0)
-        return bool(waiting.poll(0))
-
-    def release(self) -> None:
-        """Let it live when the slot is cleared."""
-        self.child.stop_clock()
-        self.is_released = True
 
 
 @dataclass
@@ -260,10 +241,12 @@ def _take_in(cell: _Cell, heard: Heard) -> Event | None:
         code, cpu_s, peak_mb, over_memory = heard.fields
         child.account(cpu_s, peak_mb)
         child.drain_all()
-        killed = cell.jail.killed_for_memory()
-        child.finish(code, over_memory=over_memory or killed)
-        if code != 0 and child.cut_by is None and cell.jail.lost_memory():
-            raise SandboxFault("the container ran out of memory: the attempt may have lost a process by it")
+        shortage = cell.jail.shortage()
+        child.finish(code, over_memory=over_memory or shortage is Shortage.OWN)
+        if shortage is Shortage.AROUND and not over_memory:
+            raise MemoryRanOut("the machine ran out of memory, and the kernel ended a process of the attempt for it")
+        if code != 0 and child.cut_by is None and cell.jail.lost_memory(is_killed=child.was_killed):
+            raise MemoryRanOut("the machine ran out of memory: the attempt may have lost a process by it")
         return Ended(child)
     return None
 
@@ -274,12 +257,13 @@ def _order(serial: int, launch: Launch) -> Order:
         serial=serial,
         program=launch.program,
         network=launch.network,
-        memory_mb=limits.memory_mb,
+        memory_mb=limits.memory_mb + launch.runtime_mb,
         processes=limits.processes,
         disk_mb=limits.disk_mb,
         files=limits.files,
-        output=launch.role is Role.CANDIDATE,
+        output=launch.has_output,
         stdin=launch.stdin is not None,
+        becomes=launch.becomes,
     )
 
 
@@ -288,13 +272,13 @@ def _open_streams(serial: int, launch: Launch, theirs: list[int]) -> RunningChil
     stdin_fd: int | None = None
     streams: tuple[Capture, Capture] | None = None
     if launch.stdin is not None:
-        read_fd, stdin_fd = os.pipe2(os.O_CLOEXEC)
+        read_fd, stdin_fd = open_pipe()
         theirs.append(read_fd)
         os.set_blocking(stdin_fd, False)
-    if launch.role is Role.CANDIDATE:
+    if launch.has_output:
         cap = launch.limits.output_bytes
-        out_read, out_write = os.pipe2(os.O_CLOEXEC)
-        err_read, err_write = os.pipe2(os.O_CLOEXEC)
+        out_read, out_write = open_pipe()
+        err_read, err_write = open_pipe()
         theirs += [out_write, err_write]
         streams = (Capture(out_read, cap), Capture(err_read, cap))
     child = RunningChild(serial, launch.limits, streams, stdin_fd)

@@ -9,9 +9,10 @@ import os
 import platform
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntFlag
 from functools import cache
+from typing import Any, NamedTuple  # Any: what functions of C and their arguments are to Python
 
 _NEW = {
     "close_range": 436, "landlock_create_ruleset": 444, "landlock_add_rule": 445, "landlock_restrict_self": 446,
@@ -90,17 +91,41 @@ def clone(flags: Namespace, child: Callable[[], int]) -> int:
     return pid
 
 
+class Call(NamedTuple):
+    """A call made ready: a new process that only has to make it touches few pages, each of which costs it 2 us."""
+
+    what: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+
+def make(calls: Iterable[Call]) -> None:
+    """Make calls, of the system or of Python's own. Raises OSError for the first that fails."""
+    for what, function, arguments in calls:
+        result = function(*arguments)
+        if result is not None and result < 0:
+            _check(what, result)
+
+
 def unshare(namespaces: Namespace) -> None:
     """unshare(2)."""
-    _check("unshare", _libc().unshare(int(namespaces)))
+    make([unshare_call(namespaces)])
+
+
+def unshare_call(namespaces: Namespace) -> Call:
+    """Return `unshare`, made ready."""
+    return Call("unshare", _libc().unshare, (int(namespaces),))
 
 
 def mount(source: str, target: str, kind: str, flags: MountFlag, options: str = "") -> None:
     """mount(2)."""
-    _check(
-        "mount " + target,
-        _libc().mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(int(flags)), options.encode()),
-    )
+    make([mount_call(source, target, kind, flags, options)])
+
+
+def mount_call(source: str, target: str, kind: str, flags: MountFlag, options: str = "") -> Call:
+    """Return `mount`, made ready."""
+    places = (source.encode(), target.encode(), kind.encode())
+    return Call("mount " + target, _libc().mount, (*places, ctypes.c_ulong(int(flags)), options.encode()))
 
 
 def detach_mount(target: str) -> None:
@@ -120,41 +145,65 @@ def sethostname(name: str) -> None:
 
 def prctl(option: int, argument: int = 0) -> None:
     """prctl(2) with one argument."""
-    _check(f"prctl {option}", _libc().prctl(option, ctypes.c_ulong(argument), 0, 0, 0))
+    make([prctl_call(option, argument)])
+
+
+def prctl_call(option: int, argument: int = 0) -> Call:
+    """Return `prctl`, made ready."""
+    return Call(f"prctl {option}", _libc().prctl, (option, ctypes.c_ulong(argument), 0, 0, 0))
 
 
 def name_process(name: str) -> None:
     """Set the name that `ps` and `top` show, at most 15 bytes."""
-    _check("prctl name", _libc().prctl(15, name.encode()[:15], 0, 0, 0))
+    make([name_call(name)])
 
 
-def clear_ambient_capabilities() -> None:
-    """Lower every ambient capability."""
-    _check("prctl ambient", _libc().prctl(PR_CAP_AMBIENT, 4, 0, 0, 0))
+def name_call(name: str) -> Call:
+    """Return `name_process`, made ready."""
+    return Call("prctl name", _libc().prctl, (15, name.encode()[:15], 0, 0, 0))
 
 
-def drop_all_capabilities() -> None:
-    """Empty the effective, permitted and inheritable sets."""
-    keep_capabilities(0)
+def clear_ambient_capabilities_call() -> Call:
+    """Return what lowers every ambient capability."""
+    return Call("prctl ambient", _libc().prctl, (PR_CAP_AMBIENT, 4, 0, 0, 0))
 
 
 def keep_capabilities(mask: int) -> None:
     """Keep the capabilities in `mask`, by their numbers, effective and permitted; none is inheritable."""
+    make([keep_capabilities_call(mask)])
+
+
+def keep_capabilities_call(mask: int) -> Call:
+    """Return `keep_capabilities`, made ready."""
     header = struct.pack("Ii", 0x20080522, 0)
     low, high = mask & 0xFFFFFFFF, mask >> 32
-    _check("capset", _syscall("capset", header, struct.pack("6I", low, low, 0, high, high, 0)))
+    return _syscall_call("capset", header, struct.pack("6I", low, low, 0, high, high, 0))
 
 
 def close_from(first: int) -> None:
     """Close every descriptor from `first` upwards."""
-    _check("close_range", _syscall("close_range", ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), 0))
+    make([close_from_call(first)])
+
+
+def close_from_call(first: int) -> Call:
+    """Return `close_from`, made ready."""
+    return _syscall_call("close_range", ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), 0)
+
+
+class _FilterProgram(ctypes.Structure):
+    """`struct sock_fprog`."""
+
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
 def install_filter(program: bytes) -> None:
     """Install a seccomp filter (classic BPF); needs no_new_privs."""
-    buffer = ctypes.create_string_buffer(program, len(program))
-    descriptor = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(buffer))
-    _check("seccomp", _syscall("seccomp", 1, 0, descriptor))
+    make([install_filter_call(program)])
+
+
+def install_filter_call(program: bytes) -> Call:
+    """Return `install_filter`, made ready."""
+    return _syscall_call("seccomp", 1, 0, ctypes.byref(_FilterProgram(len(program) // 8, program)))
 
 
 def landlock_version() -> int:
@@ -188,7 +237,12 @@ def bring_loopback_up() -> None:
 
 
 def _syscall(name: str, *arguments: object) -> int:
-    return int(_libc().syscall(_NUMBERS[os.uname().machine][name], *arguments))
+    _, function, given = _syscall_call(name, *arguments)
+    return int(function(*given))
+
+
+def _syscall_call(name: str, *arguments: object) -> Call:
+    return Call(name, _libc().syscall, (_NUMBERS[os.uname().machine][name], *arguments))
 
 
 def _check(what: str, result: int) -> int:

@@ -34,6 +34,8 @@ class Order(NamedTuple):
     output: bool
     """Whether descriptors for standard output and error are among those sent."""
     stdin: bool
+    becomes: bool
+    """Whether it is to become another program, with which its memory begins to count."""
 
 
 def send(sock: socket.socket, message: Sequence[object], fds: Sequence[int] = ()) -> None:

@@ -5,9 +5,7 @@ Nothing here follows a link or trusts a path: while an attempt runs it may swap 
 
 import errno
 import os
-import secrets
 import stat
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,13 +41,15 @@ def open_worker_folder() -> WorkerFolder:
 
     A lock, which ends with the worker, tells the living from the dead.
     """
+    import tempfile  # here, not at the top: a warm interpreter measures folders, and would pay with two libraries
+
     for stale in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         _remove_unlocked(stale)
     made = tempfile.mkdtemp(prefix=_UNNAMED)
     lock = os.open(made, _as_folder())
     _lock(lock)
     os.chmod(made, 0o711)
-    path = f"{os.path.dirname(made)}/{_PREFIX}{secrets.token_hex(8)}"
+    path = f"{os.path.dirname(made)}/{_PREFIX}{os.urandom(8).hex()}"
     os.rename(made, path)
 
     def close() -> None:
@@ -168,7 +168,7 @@ def _open_folder(name: str, parent: int | None) -> int:
 def _flatten(path: str) -> None:
     """Empty a folder: files are unlinked, folders first give what is in them to the top, so that depth is no matter."""
     top = _open_folder(path, None)
-    mark = secrets.token_hex(8)
+    mark = os.urandom(8).hex()
     moved = 0
     try:
         while names := os.listdir(top):

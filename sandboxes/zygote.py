@@ -18,9 +18,11 @@ from typing import Any  # fork hooks are callables of any kind
 
 from assay.levels import Level
 from assay.sandboxes import rootfs, seccomp, syscalls, wire
-from assay.sandboxes.child import USER_ID, Confinement
+from assay.sandboxes.child import Confinement
+from assay.sandboxes.entering import USER_ID
 from assay.sandboxes.fence import plan_fence
 from assay.sandboxes.host import host_main
+from assay.sandboxes.pages import heap_in_large_pages
 from assay.sandboxes.procfs import children_of
 from assay.sandboxes.syscalls import Namespace
 
@@ -52,6 +54,7 @@ def _prepare(modules: Sequence[str], level: Level, work_folder: str = "") -> Con
     _forget_main()
     gc.collect()
     gc.freeze()
+    heap_in_large_pages()
     if level is Level.INSECURE:
         return Confinement(None, hooks)
     names = [

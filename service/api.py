@@ -18,16 +18,17 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
 from assay import __version__
-from assay.errors import AssayError, InvalidRequest, Unauthorized, plain
+from assay.errors import AssayError, InvalidRequest, Unauthorized
 from assay.service import problems, spec
 from assay.service.compat import compat_routes
+from assay.service.offered_keys import offered_key
 from assay.service.parts import Parts
 from assay.service.problems import Problem
 from assay.service.routes_batches import batch_routes
 from assay.service.routes_service import open_routes, service_routes
 from assay.service.routes_tasks import task_routes
 from assay.spelling import choices, shown
-from assay.verifiers.refusals import json_path, remedy
+from assay.verifiers.refusals import json_path
 
 log = logging.getLogger(__name__)
 
@@ -94,10 +95,9 @@ def _key_check(api_keys: Sequence[SecretStr]) -> Callable[[Request], Awaitable[N
     async def check(request: Request) -> None:
         if not known:
             return
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        offered = key.strip().encode()
-        matches = [hmac.compare_digest(offered, one) for one in known]  # all of them: time tells nothing
-        if scheme.lower() != "bearer" or not any(matches):
+        offered = offered_key(request).encode()
+        matches = [hmac.compare_digest(offered, one) for one in known]  # all: time tells nothing
+        if not any(matches):
             raise Unauthorized("the bearer key is missing or wrong", fix="send Authorization: Bearer <key>")
 
     return check
@@ -129,9 +129,7 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
 
 async def _on_validation_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    path = json_path("", first["loc"][1:])
-    return _answer(problems.of_error(InvalidRequest(plain(first["msg"]), path=path, fix=remedy(first))))
+    return _answer(problems.of_validation(error.errors()))
 
 
 async def _on_disconnect(_request: Request, _error: Exception) -> Response:

@@ -8,11 +8,11 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any  # Any: a status is JSON for the caller
 
+from assay.answers import BatchStatus
 from assay.errors import InfraFault
 
 _BATCH_ID = re.compile(r"b[0-9a-f]{28}")
@@ -51,22 +51,22 @@ class Archive:
             os.fsync(file.fileno())
             return file.tell()
 
-    def close(self, batch_id: str, status: Mapping[str, Any]) -> None:
+    def close(self, batch_id: str, status: BatchStatus) -> None:
         """Write the final status: from now on the files alone answer for the batch."""
         final = self._status(batch_id)
         draft = final.with_suffix(".tmp")
         with draft.open("w", encoding="ascii") as file:
-            json.dump(status, file)
+            json.dump(status.document(), file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(final)
 
-    def status(self, batch_id: str) -> Mapping[str, Any] | None:
+    def status(self, batch_id: str) -> BatchStatus | None:
         """Return the final status of an archived batch, or None."""
         if not is_batch_id(batch_id):
             return None
         try:
-            return dict(json.loads(self._status(batch_id).read_bytes()))
+            return BatchStatus.model_validate(json.loads(self._status(batch_id).read_bytes()))
         except FileNotFoundError:
             return None
 

@@ -1,13 +1,13 @@
 """What a worker judges with, put together in one place so that tests can put together something else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol
 
 from assay.errors import InvalidRequest
-from assay.sandboxes.devices.lease import HostLeases
+from assay.sandboxes.devices.lease import HostLeases, Leases
 from assay.schema import TaskBase
 from assay.service.connection import Connection
 from assay.service.device_leases import DeviceLeases
@@ -43,6 +43,10 @@ class Assembly:
     close: Callable[[], None]
     model_calls: int = 1
     """For how many attempts of batches models are asked at once; interactive ones have a share on top."""
+    languages: Callable[[], Mapping[str, str] | None] = lambda: None
+    """Tells the languages of programs that are to be had, as far as is known, with their versions or ''; None: all."""
+    cuda_device: str = "0"
+    """On which kernels are timed, as the settings name it."""
 
 
 @dataclass(frozen=True)
@@ -85,32 +89,43 @@ def assemble(settings: Settings) -> Assembly:
     from assay.sandboxes.devices.cores import keep_off
     from assay.verifiers.builtin import default_registry
     from assay.verifiers.kernels.judging import open_measurer
+    from assay.verifiers.languages.building import Builder
+    from assay.verifiers.languages.offering import expect_languages
     from assay.verifiers.models.opening import open_models
 
     check_files(settings)
     keep_off(settings.timing_cores)
-    connection = _connect(settings)
-    leases = HostLeases() if connection is None else DeviceLeases(connection)
-    registry = default_registry(settings.databases, open_measurer(settings, leases))
-    slots = slot_count(settings)
-    models = open_models(settings)
-    pool = open_pool(override(settings, {"slots": min(_MOST_SLOTS, slots + reserve_for(slots))}))
-
-    def close() -> None:
-        with ExitStack() as stack:
-            if connection is not None:
-                stack.callback(connection.close)
-            stack.callback(pool.close)
-            stack.callback(models.close)
-
+    builder, slots = Builder(), slot_count(settings)
+    with ExitStack() as opened:
+        leases = _leases(settings, opened)
+        registry = default_registry(settings.databases, open_measurer(settings, leases), builder, settings.cuda_device)
+        models = open_models(settings)
+        opened.callback(models.close)
+        pool = open_pool(override(settings, {"slots": min(_MOST_SLOTS, slots + reserve_for(slots))}))
+        opened.callback(pool.close)
+        kept = opened.pop_all()
     evaluator = Evaluator(registry, pool, retries=settings.retries, models=models)
     calls = settings.model_calls if settings.models else 1  # without any endpoint all that asks is answered at once
-    return Assembly(registry, evaluator, pool.size, pool.size - slots, close, calls)
+    here = not pool.origin
+    return Assembly(
+        registry,
+        evaluator,
+        pool.size,
+        pool.size - slots,
+        kept.close,
+        calls,
+        languages=lambda: expect_languages(builder.known(), here=here),
+        cuda_device=settings.cuda_device,
+    )
 
 
-def _connect(settings: Settings) -> Connection | None:
-    """Return a connection to the Redis that other hosts' workers share with this one, if there is any."""
-    return None if settings.redis_url is None else Connection(settings.redis_url.get_secret_value())
+def _leases(settings: Settings, opened: ExitStack) -> Leases:
+    """Return who lends devices: the Redis that other hosts' workers share with this one, if there is any."""
+    if settings.redis_url is None:
+        return HostLeases()
+    connection = Connection(settings.redis_url.get_secret_value())
+    opened.callback(connection.close)
+    return DeviceLeases(connection)
 
 
 def reserve_for(slots: int) -> int:

@@ -7,15 +7,16 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from assay.errors import InvalidRequest, QueueFull, TooLarge
-from assay.service import keys
+from assay.service import keys, scripts
 from assay.service.chunks import Entry, Member, Terms, choose_size, cut, interleave, pack
 from assay.service.connection import Connection, Pipeline
 from assay.service.draft import NewBatch
 from assay.service.fleet import Fleet
 from assay.service.queue import ChunkQueue, Lane
-from assay.service.tasks import TaskStore
+from assay.service.tasks import TaskStore, flat_documents
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ _LATE_AGAIN_S = 60
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Admitted:
     """A batch that will be finished whatever happens to the service."""
 
     batch_id: str
@@ -54,41 +55,45 @@ class Batches:
         self.tasks = TaskStore(connection)
         self._admitting = threading.Lock()  # so that the check against the limit and the transaction are one step here
 
-    def accept(self, batch: NewBatch, idempotency: Idempotency | None = None, *, interactive: bool = False) -> Accepted:
-        """Accept a batch; it is on disk when this returns. Raises QueueFull, TooLarge, InvalidRequest."""
+    def accept(self, batch: NewBatch, idempotency: Idempotency | None = None, *, interactive: bool = False) -> Admitted:
+        """Accept a batch; it is on disk when this returns, but for an interactive one, whose caller waits anyway.
+
+        Raises QueueFull, TooLarge, InvalidRequest.
+        """
         marker = keys.idempotency(idempotency.digest if idempotency else uuid.uuid4().hex)
         ttl_s = idempotency.ttl_s if idempotency else _MARKER_TTL_S
         body = idempotency.body if idempotency else ""
         filing = self._prepare([(new_batch_id(), batch)], interactive=interactive, is_kept=True)
 
-        def build(value: bytes | None, pipeline: Pipeline) -> Accepted:
+        def build(value: bytes | None, pipeline: Pipeline) -> Admitted:
             if value is not None:
                 return _same_again(value, body)
-            self._check_room(filing.size)
+            self._check_room(filing.size, self.pending())
+            self.tasks.hold(pipeline, batch.documents)
             self._file(pipeline, filing)
-            accepted = Accepted(filing.calls[0][0], filing.size)
+            accepted = Admitted(filing.calls[0][0], filing.size)
             pipeline.set(marker, json.dumps([body, accepted.batch_id, accepted.total]), ex=ttl_s)
             return accepted
 
         with self._admitting:
-            accepted = self._durably(lambda: self._connection.guarded(marker, build))
+            transact = partial(self._connection.guarded, marker, build)
+            accepted = transact() if interactive else self._durably(transact)
         log.info("batch_accepted batch_id=%s total=%d chunks=%d", accepted.batch_id, accepted.total, len(filing.chunks))
         return accepted
 
     def accept_scores(self, calls: Sequence[tuple[str, NewBatch]]) -> None:
-        """Accept interactive calls under the ids given, in one transaction and in shared chunks. Raises QueueFull."""
-        marker = keys.idempotency(calls[0][0])
+        """Accept interactive calls under the ids given, in one step and in shared chunks. Raises QueueFull, TooLarge.
+
+        A marker tells Redis of a step that had come through before the connection broke.
+        """
         filing = self._prepare(calls, interactive=True, is_kept=False)
-
-        def build(value: bytes | None, pipeline: Pipeline) -> None:
-            if value is not None:
-                return  # the transaction had come through before the connection broke
-            self._check_room(filing.size)
-            self._file(pipeline, filing)
-            pipeline.set(marker, b"1", ex=_MARKER_TTL_S)
-
-        with self._admitting:
-            self._connection.guarded(marker, build)
+        documents = [value for _, batch in calls for value in flat_documents(batch.documents)]
+        commands = self._connection.commands(lambda pipeline: self._file(pipeline, filing))
+        names = (keys.TASK_REFS, keys.idempotency(calls[0][0]), keys.PENDING)
+        terms = (_MARKER_TTL_S, filing.size, self._queue_limit, commands, keys.document(""))
+        pending = int(self._connection.ask("EVAL", scripts.FILE, len(names), *names, *terms, *documents))
+        if pending >= 0:
+            self._check_room(filing.size, pending)
 
     def stands(self, idempotency: Idempotency, batch_id: str) -> bool:
         """Say whether a key stands for this batch."""
@@ -123,14 +128,13 @@ class Batches:
         """Return how many attempts wait or run."""
         return int(self._connection.ask("GET", keys.PENDING) or 0)
 
-    def _check_room(self, attempts: int) -> None:
+    def _check_room(self, attempts: int, pending: int) -> None:
         if attempts > self._queue_limit:
             raise TooLarge(
                 f"{attempts} attempts are more than the queue ever holds ({self._queue_limit})",
                 path="attempts",
                 fix="split the batch, or raise ASSAY_QUEUE_LIMIT",
             )
-        pending = self.pending()
         over = pending + attempts - self._queue_limit
         if over > 0:
             wait_s = over * self._fleet.seconds_per_attempt()
@@ -146,7 +150,7 @@ class Batches:
         for batch_id, batch in calls:
             for member in members_of(batch_id, batch, now):
                 task = member.entry.task
-                lane = Lane(interactive, batch.options.priority, task.requires, task.asks_models)
+                lane = Lane(interactive, batch.options.priority, task.requires, task.asks_models, task.uses_device)
                 lanes.setdefault(lane, []).append(member)
         chunks = []
         for lane, members in lanes.items():
@@ -158,7 +162,6 @@ class Batches:
     def _file(self, pipeline: Pipeline, filing: "_Filing") -> None:
         pipeline.incrby(keys.PENDING, filing.size)
         for batch_id, batch in filing.calls:
-            self.tasks.hold(pipeline, batch.documents)
             _describe(pipeline, batch_id, batch, filing)
         for lane in dict.fromkeys(chunk.lane for chunk in filing.chunks):
             chunks = [chunk for chunk in filing.chunks if chunk.lane == lane]
@@ -167,7 +170,7 @@ class Batches:
                 for batch_id in chunk.batch_ids:
                     pipeline.sadd(keys.chunks(batch_id), chunk_id)
 
-    def _durably(self, transact: Callable[[], Accepted]) -> Accepted:
+    def _durably(self, transact: Callable[[], Admitted]) -> Admitted:
         """Have our own Redis write through to the disk before it answers; its usual pace is once a second."""
         if not self._private_redis:
             return transact()
@@ -257,7 +260,7 @@ def _count_groups(pipeline: Pipeline, batch_id: str, entries: Iterable[Entry]) -
     pipeline.hset(keys.groups(batch_id), mapping=fields)  # type: ignore[arg-type]  # dicts are invariant
 
 
-def _same_again(value: bytes, body: str) -> Accepted:
+def _same_again(value: bytes, body: str) -> Admitted:
     known, batch_id, total = json.loads(value)
     if known != body:
         raise InvalidRequest(
@@ -265,4 +268,4 @@ def _same_again(value: bytes, body: str) -> Accepted:
             path="Idempotency-Key",
             fix="use a new key for a new request",
         )
-    return Accepted(batch_id, total, is_repeated=True)
+    return Admitted(batch_id, total, is_repeated=True)

@@ -30,6 +30,7 @@ class TaskRef:
     metadata: str = "{}"
     """JSON text: its numbers may be larger than what msgpack carries."""
     asks_models: bool = False
+    uses_device: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar  # Any: Redis answers have no types of their own
 
+import msgpack
 from redis import Redis
 from redis.backoff import ExponentialWithJitterBackoff
 from redis.client import Pipeline as Pipeline  # other modules name these types from here
@@ -57,6 +58,13 @@ class Connection:
         """Send a pipeline and return its answers."""
         with translated():
             return list(pipeline.execute())
+
+    def commands(self, add: Callable[[Pipeline], None]) -> bytes:
+        """Return what `add` adds to a pipeline as a script takes it: a list of commands, in msgpack."""
+        pipeline = self.client.pipeline()
+        add(pipeline)
+        packed: bytes = msgpack.packb([command for command, _ in pipeline.command_stack], use_bin_type=False)
+        return packed
 
     def ask(self, *command: Any) -> Any:
         """Send one command and return its answer as Redis gave it."""

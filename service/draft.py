@@ -5,15 +5,18 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Protocol  # Any: documents from callers are unparsed JSON
 
-from assay.canonical import dump_line, load
+from assay.canonical import MOST_LEVELS, check_plain, dump_line, load
 from assay.errors import InvalidRequest, TooLarge
-from assay.maxima import check_maxima
+from assay.maxima import check_asked, check_maxima, with_lowered_defaults
 from assay.schema import Attempt, BatchOptions, TaskBase, check_equal
 from assay.service.chunks import Entry, TaskRef, compress
 from assay.settings import Settings
 from assay.verifiers.registry import Registry, parse
+from assay.verifiers.remembered import Remembered
 
-_MAX_DEPTH = 100  # deeper documents cannot be written out again by every JSON library
+_MOST_KNOWN_CHARACTERS = 16_384  # of a task that is remembered
+_KNOWN_CHARACTERS = 4_000_000  # of all of them
+_MOST_KNOWN = 20_000
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,19 @@ class StoredTasks(Protocol):
 class Draft:
     """Gathers the tasks and attempts of one request in the order in which they come."""
 
-    def __init__(self, registry: Registry, settings: Settings) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        settings: Settings,
+        known: "KnownTasks | None" = None,
+        *,
+        lowers_defaults: bool = False,
+    ) -> None:
+        """Begin. `lowers_defaults`: a limit that a task does not give is never the reason to refuse it."""
+        self._lowers_defaults = lowers_defaults
         self._registry = registry
         self._settings = settings
+        self._known = known or KnownTasks()
         self._max_task_bytes = settings.max_task_mb * 2**20
         self._max_completion_bytes = settings.max_completion_bytes
         self._tasks: dict[str, Drafted] = {}
@@ -87,8 +100,13 @@ class Draft:
             raise TooLarge(
                 f"the task is larger than {self._max_task_bytes} bytes", path=path, fix="raise ASSAY_MAX_TASK_MB"
             )
-        drafted = draft_task(self._registry, document, path)
-        check_maxima(drafted.task, self._settings, path=f"{path}.limits" if path else "limits")
+        limits = f"{path}.limits" if path else "limits"
+        check_asked(document, self._settings, path=limits)
+        drafted = self._known.draft(self._registry, document, path)
+        if self._lowers_defaults:
+            lowered = with_lowered_defaults(document, drafted.task, self._settings)
+            drafted = drafted if lowered is document else self._known.draft(self._registry, lowered, path)
+        check_maxima(drafted.task, self._settings, path=limits)
         check_equal(self._tasks.setdefault(drafted.ref.id, drafted).task, drafted.task, path=path)
         return drafted.ref.id
 
@@ -192,6 +210,27 @@ def _entry(index: int, task: TaskRef, attempt: Attempt, label: str, metadata: st
     )
 
 
+class KnownTasks:
+    """Small tasks that were drafted lately, by their text: callers send the same again and again. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._known = Remembered[Drafted](_MOST_KNOWN, _KNOWN_CHARACTERS)
+
+    def draft(self, registry: Registry, document: Any, path: str) -> Drafted:
+        """Return what `draft_task` does, and raise what it does; always call it with the same registry."""
+        try:
+            text = dump_line(document)
+        except (ValueError, TypeError, RecursionError):
+            return draft_task(registry, document, path)  # which says what is wrong with it
+        found = self._known.get(text)
+        if found is not None:
+            return found
+        drafted = draft_task(registry, document, path)
+        if len(text) <= _MOST_KNOWN_CHARACTERS:
+            self._known.put(text, drafted, len(text))
+        return drafted
+
+
 def draft_task(registry: Registry, document: Any, path: str) -> Drafted:
     """Type a task and pack its document. Raises InvalidRequest naming the path of the fault."""
     task = registry.parse_task(document, path=path)
@@ -203,7 +242,7 @@ def draft_task(registry: Registry, document: Any, path: str) -> Drafted:
     key = hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
     requires = tuple(sorted(set(task.requires)))
     metadata = _metadata_text(task.metadata, path)
-    ref = TaskRef(task.id, key, content, task.verifier, requires, metadata, task.asks_models())
+    ref = TaskRef(task.id, key, content, task.verifier, requires, metadata, task.asks_models(), task.uses_device())
     return Drafted(document, task, ref, compress(text.encode("ascii")))
 
 
@@ -213,8 +252,8 @@ def _metadata_text(metadata: Mapping[str, Any], path: str) -> str:
         return "{}"
     where = f"{path}.metadata" if path else "metadata"
     text = _write(metadata, where)
-    if text.count("[") + text.count("{") > _MAX_DEPTH and _depth(metadata) > _MAX_DEPTH:
-        raise InvalidRequest(f"metadata is nested more than {_MAX_DEPTH} levels deep", path=where, fix="flatten it")
+    if text.count("[") + text.count("{") > MOST_LEVELS:
+        check_plain(metadata, path=where)
     return text
 
 
@@ -225,18 +264,3 @@ def _write(document: Mapping[str, Any], path: str) -> str:
         raise InvalidRequest(f"not finite: {error}", path=path, fix="send numbers that a double can hold") from error
     except RecursionError as error:
         raise InvalidRequest("nested too deeply", path=path, fix="flatten it") from error
-
-
-def _depth(value: object) -> int:
-    depth = 0
-    level: list[object] = [value]
-    while level and depth <= _MAX_DEPTH:
-        depth += 1
-        level = [child for item in level for child in _children(item)]
-    return depth
-
-
-def _children(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()

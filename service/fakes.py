@@ -20,7 +20,7 @@ from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, TestResult, Verdict
 from assay.service.assembly import Assembler, Assembly, reserve_for
 from assay.settings import Settings
-from assay.verifiers.builtin import with_composite
+from assay.verifiers.composite.verifier import with_composite
 from assay.verifiers.evaluate import Asked, CancelToken, Evaluation
 from assay.verifiers.registry import Registry
 from assay.verifiers.rules.classification import Classification
@@ -28,6 +28,8 @@ from assay.verifiers.rules.rule import RuleVerifier
 
 FAKE = Assembler(registry="assay.service.fakes:fake_registry", assembly="assay.service.fakes:assemble_fake")
 """Names the fake registry and assembly."""
+FAKE_LANGUAGES = ("python", "bash")
+"""All that its workers say they have."""
 
 
 class EchoTask(TaskBase):
@@ -105,7 +107,9 @@ def assemble_fake(settings: Settings) -> Assembly:
     slots = settings.slots or 4
     reserved = reserve_for(slots)
     registry = fake_registry()
-    return Assembly(registry, FakeJudge(registry), slots + reserved, reserved, lambda: None)
+    languages = dict.fromkeys(FAKE_LANGUAGES, "")
+    judge = FakeJudge(registry)
+    return Assembly(registry, judge, slots + reserved, reserved, lambda: None, languages=lambda: languages)
 
 
 def _read(completion: str) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from assay.errors import InfraFault, ServiceUnavailable
+from assay.extras import CUDA_DEVICE
 from assay.outcomes import Outcome
 from assay.schema import TaskBase
 from assay.service import keys, scripts
@@ -17,7 +18,7 @@ from assay.service.recorder import Finished, Recorder
 from assay.service.recording import has_result, to_line, unjudged
 from assay.service.task_cache import TaskCache, Unreadable
 from assay.service.waiting_room import Held, WaitingRoom, Work, is_late
-from assay.verifiers.requirements import missing_modules
+from assay.verifiers.offers import lacking
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,13 @@ class Feeder:
     """A thread that brings work from Redis to the waiting room."""
 
     def __init__(
-        self, connection: Connection, worker: str, room: WaitingRoom, recorder: Recorder, tasks: TaskCache
+        self,
+        connection: Connection,
+        worker: str,
+        room: WaitingRoom,
+        recorder: Recorder,
+        tasks: TaskCache,
+        cuda_device: str = "0",
     ) -> None:
         self._connection = connection
         self._queue = ChunkQueue(connection)
@@ -46,6 +53,7 @@ class Feeder:
         self._lanes: list[Lane] = []
         self._lanes_read = float("-inf")
         self._unwanted: list[Lane] = []  # lanes from which nothing was claimed because enough of them waits here
+        self._cuda_device = cuda_device
         self._known_modules: dict[str, bool] = {}
 
     def wake(self, lane: str | None = None) -> None:
@@ -185,8 +193,9 @@ class Feeder:
         return all([self._has_module(name) for name in lane.requires])  # each is looked for: what is lacking is told
 
     def _has_module(self, name: str) -> bool:
-        if name not in self._known_modules:
-            self._known_modules[name] = not missing_modules([name])
+        known = self._known_modules.get(name)
+        if known is None or (not known and name == CUDA_DEVICE):  # a device may come back
+            self._known_modules[name] = not lacking([name], self._cuda_device)
         return self._known_modules[name]
 
 

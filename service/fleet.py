@@ -26,6 +26,8 @@ class WorkerInfo:
     verifiers: tuple[str, ...]
     lacks: tuple[str, ...] = ()
     """Modules that some tasks require and it does not have, as far as it has seen."""
+    languages: Mapping[str, str] | None = None
+    """Languages of programs that it has, as far as is known, with their versions or ''; None: it does not tell."""
 
 
 class Fleet:
@@ -52,6 +54,13 @@ class Fleet:
         self._refresh()
         return self._workers
 
+    def languages(self) -> Mapping[str, str] | None:
+        """Return the languages that a live worker has, with a version where one is known.
+
+        None if there is no worker, or one that does not tell: then any may be had.
+        """
+        return languages_of(self.workers())
+
     def slots(self) -> int:
         """Return how many attempts run at once; at least 1, as if a worker were about to come."""
         return max(1, sum(worker.slots for worker in self.workers()))
@@ -76,6 +85,16 @@ class Fleet:
             self._workers = _alive(rows)
             self._mean_run_s = float(total_s) / int(count) if count else None
             self._read_at = self._clock()
+
+
+def languages_of(workers: Sequence[WorkerInfo]) -> Mapping[str, str] | None:
+    """Return the languages that one of these workers has; see `Fleet.languages`."""
+    found: dict[str, str] = {}
+    for worker in workers:
+        if worker.languages is None:
+            return None
+        found |= {name: found.get(name) or version for name, version in worker.languages.items()}
+    return found if workers else None
 
 
 def _alive(rows: Mapping[bytes, bytes]) -> Sequence[WorkerInfo]:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgpack
@@ -19,8 +19,10 @@ _LISTEN_S = 0.25  # how soon the listener notices that it is to stop
 _LOOK_AGAIN_S = 1.0  # a message can be lost with a connection: then this is how late a waiter learns
 _DRAIN = 256
 
-Fetch = Callable[[Sequence[str]], list[list[bytes]]]
-"""Returns the result lines so far of several `score` calls."""
+Fetch = Callable[[Sequence[str]], list[list[bytes] | None]]
+"""Returns the result lines so far of several `score` calls, None for one that Redis does not know."""
+News = Mapping[str, list[bytes] | None]
+"""Batches that may have new results; of a `score` call that is complete all lines, if they were told with the news."""
 
 
 class _Call:
@@ -29,6 +31,7 @@ class _Call:
     def __init__(self, total: int, answer: asyncio.Future[list[bytes]]) -> None:
         self.total = total
         self.answer = answer
+        self.is_filed = False
 
 
 class Hub:
@@ -80,6 +83,10 @@ class Hub:
         finally:
             del self._calls[batch_id]
 
+    def note_filed(self, batch_id: str) -> None:
+        """Say that Redis has a call: where it does not know it any more, the call has no end to wait for."""
+        self._calls[batch_id].is_filed = True
+
     @contextmanager
     def watching(self, batch_id: str) -> Iterator[asyncio.Event]:
         """Lend an event that is set whenever the batch may have new results."""
@@ -98,11 +105,11 @@ class Hub:
                 with self._connection.listening(keys.PROGRESS_CHANNEL) as pubsub:
                     looked = float("-inf")
                     while not self._stopping.is_set():
-                        batch_ids = _gather(pubsub)
+                        news = _gather(pubsub)
                         if time.monotonic() - looked > _LOOK_AGAIN_S:
-                            batch_ids = [*self._calls, *self._watchers]
+                            news = {**dict.fromkeys((*self._calls, *self._watchers)), **news}
                             looked = time.monotonic()
-                        self._dispatch(batch_ids)
+                        self._dispatch(news)
             except ServiceUnavailable as error:
                 log.warning("hub_lost_redis error=%s", error)
                 self._stopping.wait(_LOOK_AGAIN_S)
@@ -110,18 +117,27 @@ class Hub:
                 log.exception("hub_failed")
                 self._stopping.wait(_LOOK_AGAIN_S)
 
-    def _dispatch(self, batch_ids: list[str]) -> None:
-        called = [batch_id for batch_id in batch_ids if batch_id in self._calls]
-        lines = self._fetch(called) if called else []
-        watched = [batch_id for batch_id in batch_ids if batch_id in self._watchers]
-        if self._loop is not None and (called or watched):
-            self._loop.call_soon_threadsafe(self._deliver, dict(zip(called, lines, strict=True)), watched)
+    def _dispatch(self, news: News) -> None:
+        calls = {batch_id: call for batch_id in news if (call := self._calls.get(batch_id)) is not None}
+        filed = {batch_id for batch_id, call in calls.items() if call.is_filed}  # before Redis is asked for them
+        told = {batch_id: lines for batch_id in calls if (lines := news[batch_id]) is not None}
+        asked = [batch_id for batch_id in calls if batch_id not in told]
+        fetched = dict(zip(asked, self._fetch(asked) if asked else (), strict=True))
+        told |= {batch_id: lines for batch_id, lines in fetched.items() if lines is not None}
+        lost = [batch_id for batch_id, lines in fetched.items() if lines is None and batch_id in filed]
+        watched = [batch_id for batch_id in news if batch_id in self._watchers]
+        if self._loop is not None and (told or lost or watched):
+            self._loop.call_soon_threadsafe(self._deliver, told, lost, watched)
 
-    def _deliver(self, answers: dict[str, list[bytes]], watched: list[str]) -> None:
+    def _deliver(self, answers: Mapping[str, list[bytes]], lost: Sequence[str], watched: Sequence[str]) -> None:
         for batch_id, lines in answers.items():
             call = self._calls.get(batch_id)
             if call is not None and len(lines) >= call.total and not call.answer.done():
                 call.answer.set_result(lines)
+        for batch_id in lost:
+            call = self._calls.get(batch_id)
+            if call is not None and not call.answer.done():
+                call.answer.set_exception(ServiceUnavailable("Redis has lost the call; send it again"))
         self._wake(watched)
 
     def _wake(self, batch_ids: Sequence[str]) -> None:
@@ -130,11 +146,13 @@ class Hub:
                 event.set()
 
 
-def _gather(pubsub: PubSub) -> list[str]:
+def _gather(pubsub: PubSub) -> News:
     """Return batches with news; waits for the first, takes what else is there."""
-    found: dict[str, None] = {}
+    found: dict[str, list[bytes] | None] = {}
     message = next_message(pubsub, _LISTEN_S)
     while message is not None and len(found) < _DRAIN:
-        found.update(dict.fromkeys(msgpack.unpackb(message[1])))
+        for told in msgpack.unpackb(message[1], raw=True):
+            batch_id, *lines = told if isinstance(told, list) else [told]
+            found[batch_id.decode()] = lines or found.get(batch_id.decode())
         message = next_message(pubsub, 0)
-    return list(found)
+    return found

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from starlette.requests import Request
 
 from assay.service.admission import read_batch
+from assay.service.aside import SMALL_BYTES
 from assay.service.batches import Idempotency
 from assay.service.bodies import Kind, inflate, media_kind, read_raw
 from assay.service.draft import Draft, NewBatch
 from assay.service.parts import Parts
 
-_SMALL_BYTES = 64_000  # parsed at once: handing it to a thread would take longer
 _LARGE_BYTES = 2_000_000
 _LARGE_AT_ONCE = 2
 
@@ -34,7 +34,7 @@ class BodyReader:
         kind = media_kind(request.headers.get("content-type"))
         encoding = request.headers.get("content-encoding")
         query = dict(request.query_params)
-        if len(raw) <= _SMALL_BYTES and encoding is None:
+        if len(raw) <= SMALL_BYTES and encoding is None:
             return self._parse(raw, encoding, kind, query)
         if len(raw) <= _LARGE_BYTES and encoding is None:
             return await asyncio.to_thread(self._parse, raw, encoding, kind, query)
@@ -47,7 +47,7 @@ class BodyReader:
 
     def _parse(self, raw: bytes, encoding: str | None, kind: Kind, query: Mapping[str, str]) -> NewBatch:
         data = inflate(raw, encoding, self._limit_bytes)
-        draft = Draft(self._parts.registry, self._parts.settings)
+        draft = Draft(self._parts.registry, self._parts.settings, self._parts.known)
         return read_batch(data, kind, query, draft, self._parts.batches.tasks)
 
 

@@ -31,7 +31,9 @@ RIPE = "assay:ripe-groups"
 """Groups whose attempts have all been judged and whose withheld results are to be completed, by the time of that."""
 
 PROGRESS_CHANNEL = "assay:progress"
-"""Ids of batches that got results (msgpack list); listeners look for themselves what is new."""
+"""Batches that got results, as msgpack list: ids, or of a complete score the id with all its lines in order of input.
+
+Listeners look for themselves what is new of the others."""
 WORK_CHANNEL = "assay:work"
 """The name of a lane that has new chunks."""
 CANCEL_CHANNEL = "assay:cancel"

@@ -1,15 +1,16 @@
 """What the HTTP layer stands on, put together once per process."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any  # Any: a status is JSON for the caller
+from dataclasses import dataclass, field
 
+from assay.answers import BatchStatus
 from assay.errors import AssayError
 from assay.service import keys
 from assay.service.archive import Archive
 from assay.service.batches import Batches
 from assay.service.cancelling import Cancelling
 from assay.service.connection import Connection
+from assay.service.draft import KnownTasks
 from assay.service.fleet import Fleet
 from assay.service.hub import Hub
 from assay.service.results import Results
@@ -37,6 +38,7 @@ class Parts:
     archive: Archive
     hub: Hub
     calls: ScoreCalls
+    known: KnownTasks = field(default_factory=KnownTasks)
 
     def gauges(self) -> Gauges:
         """Return what is true at this moment. Raises ServiceUnavailable."""
@@ -51,12 +53,12 @@ class Parts:
             {" ".join(lack.modules): count for lack, count in unserved.items()},
         )
 
-    def status(self, batch_id: str) -> Mapping[str, Any]:
+    def status(self, batch_id: str) -> BatchStatus:
         """Return how far a batch is, and what it waits for that no worker offers. Raises NotFound."""
         status = self.results.status(batch_id)
-        if status["done"] == status["total"]:
+        if status.done == status.total:
             return status
-        return {**status, "waiting_for": [lack.document() for lack in self.shortages.of_batch(batch_id)]}
+        return status.model_copy(update={"waiting_for": tuple(self.shortages.of_batch(batch_id))})
 
     def counters(self) -> Mapping[bytes, bytes]:
         """Return the service's counters. Raises ServiceUnavailable."""

@@ -1,12 +1,15 @@
 """Refusals as problem documents (RFC 9457): stable types, what is wrong, where, and what to do."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from pydantic_core import ErrorDetails
+
 from assay.canonical import dump_line
-from assay.errors import AssayError, QueueFull, RequestError
+from assay.errors import AssayError, InvalidRequest, QueueFull, RequestError, plain
 from assay.spelling import nearest, shown
+from assay.verifiers.refusals import json_path, remedy
 
 MEDIA_TYPE = "application/problem+json"
 _TWICE = "/v1/v1"
@@ -49,6 +52,13 @@ def of_error(error: AssayError) -> Problem:
     if error.status == HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
     return Problem(error.slug, error.status, error.detail, error.path, error.fix, headers)
+
+
+def of_validation(errors: Sequence[ErrorDetails]) -> Problem:
+    """Return the problem for a request that is not of the form that its route declares: the first thing wrong."""
+    first = errors[0]
+    path = json_path("", first["loc"][1:])
+    return of_error(InvalidRequest(plain(first["msg"]), path=path, fix=remedy(first)))
 
 
 def of_status(status: int, detail: str) -> Problem:

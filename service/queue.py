@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from rq import Queue
 from rq.registry import FailedJobRegistry, StartedJobRegistry
@@ -25,26 +26,30 @@ LEASE_S = 15
 """Seconds after its worker's last sign of life at which a chunk is given to another."""
 
 MAX_PRIORITY = 10
+_LANES_KEPT = 64
 _JOB_PREFIX = "rq:job:"
 _FUNCTION = "assay.service.queue.refuse_foreign_worker"
 
 
 @dataclass(frozen=True)
 class Lane:
-    """One RQ queue: chunks of equal rank that need the same modules, and ask models or do not."""
+    """One RQ queue: chunks of equal rank that need the same modules, and ask models, or need a device, or do not."""
 
     interactive: bool
     priority: int
     requires: tuple[str, ...] = ()
     asks_models: bool = False
     """Apart, because such attempts wait long and hold no slot: a worker takes other chunks past them."""
+    uses_device: bool = False
+    """Apart, because few slots are for such: others pass them."""
 
     @property
     def name(self) -> str:
         """The name of the RQ queue."""
         kind = "score" if self.interactive else "batch"
         needs = f"-{content_hash(self.requires)[:12]}" if self.requires else ""
-        return f"assay-{kind}{self.priority:+d}{needs}{'-models' if self.asks_models else ''}"
+        waits = f"{'-models' if self.asks_models else ''}{'-device' if self.uses_device else ''}"
+        return f"assay-{kind}{self.priority:+d}{needs}{waits}"
 
     @property
     def rank(self) -> tuple[bool, int]:
@@ -72,6 +77,8 @@ class ChunkQueue:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._queue = lru_cache(_LANES_KEPT)(self._make_queue)  # a new one asks Redis for its version
+        self._registry = lru_cache(_LANES_KEPT)(self._make_registry)
 
     def push(self, pipeline: Pipeline, lane: Lane, blobs: Iterable[bytes]) -> list[str]:
         """Add chunks to a transaction: they are claimable once it is executed. Returns their ids."""
@@ -117,10 +124,17 @@ class ChunkQueue:
 
     def finish(self, pipeline: Pipeline, worker: str, claim: Claim, batch_ids: Iterable[str]) -> None:
         """Add to `pipeline` what forgets a chunk whose attempts all have results."""
-        pipeline.zrem(self._registry(claim.lane).key, f"{claim.chunk_id}:{worker}")
-        pipeline.delete(_JOB_PREFIX + claim.chunk_id, keys.chunk(claim.chunk_id))
-        for batch_id in batch_ids:
-            pipeline.srem(keys.chunks(batch_id), claim.chunk_id)
+        registry, member, job, chunk, chunk_id, *sets = self.ending(worker, claim, batch_ids)
+        pipeline.zrem(registry, member)
+        pipeline.delete(job, chunk)
+        for name in sets:
+            pipeline.srem(name, chunk_id)
+
+    def ending(self, worker: str, claim: Claim, batch_ids: Iterable[str]) -> list[str]:
+        """Return what a script must know to forget that chunk, as `scripts.RECORD` tells."""
+        chunk_id = claim.chunk_id
+        keys_of_it = (_JOB_PREFIX + chunk_id, keys.chunk(chunk_id), chunk_id, *map(keys.chunks, batch_ids))
+        return [self._registry(claim.lane).key, f"{chunk_id}:{worker}", *keys_of_it]
 
     def give_back(self, worker: str, claims: Sequence[Claim]) -> None:
         """Put chunks of this worker back to the front of their lanes."""
@@ -181,10 +195,10 @@ class ChunkQueue:
         names = (self._queue(lane).key, self._registry(lane).key, self._failed(lane).key)
         return int(self._connection.ask("EVAL", queue_scripts.REQUEUE, len(names), *names, _JOB_PREFIX, *which))
 
-    def _queue(self, lane: Lane) -> Queue:
+    def _make_queue(self, lane: Lane) -> Queue:
         return Queue(lane.name, connection=self._connection.client, serializer=JSONSerializer)
 
-    def _registry(self, lane: Lane) -> StartedJobRegistry:
+    def _make_registry(self, lane: Lane) -> StartedJobRegistry:
         return StartedJobRegistry(lane.name, connection=self._connection.client, serializer=JSONSerializer)
 
     def _failed(self, lane: Lane) -> FailedJobRegistry:
@@ -192,7 +206,7 @@ class ChunkQueue:
 
 
 def _pack_lane(lane: Lane) -> str:
-    return json.dumps([lane.interactive, lane.priority, lane.requires, lane.asks_models])
+    return json.dumps([lane.interactive, lane.priority, lane.requires, lane.asks_models, lane.uses_device])
 
 
 def _unpack_lane(text: bytes) -> Lane:

@@ -11,11 +11,10 @@ from typing import Any  # Any: Redis answers have no types of their own
 import msgpack
 
 from assay.errors import InfraFault, ServiceUnavailable
-from assay.service import keys
 from assay.service.chunks import Member
 from assay.service.connection import Connection, Pipeline
 from assay.service.queue import ChunkQueue, Claim
-from assay.service.recording import Line, Offer, offer, read_answers
+from assay.service.recording import Line, Offer, pack_offers, read_answers, record
 from assay.service.second_pass import SecondPass, ripe_groups, withhold
 from assay.service.telemetry import Tally
 from assay.service.waiting_room import Held
@@ -25,7 +24,7 @@ log = logging.getLogger(__name__)
 
 _TOGETHER = 128
 _PAUSE_S = 0.2
-_TALLY_S = 1.0
+_TALLY_S = 0.25  # metrics are up to twice that behind
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Recorder:
             results = [item for item in items if isinstance(item, Finished)]
             if results and not self._record(results):
                 return
-            done = [item for item in items if isinstance(item, Held)] + _complete(results)
+            done = [item for item in items if isinstance(item, Held)]
             if done or not is_open or time.monotonic() - self._tallied > _TALLY_S:
                 self._close(done)
 
@@ -107,20 +106,27 @@ class Recorder:
 
     def _record(self, items: Sequence[Finished]) -> bool:
         news = msgpack.packb(list(dict.fromkeys(item.member.terms.batch_id for item in items)))
-        offers = [item.offer for item in items]
+        blobs = pack_offers(item.offer for item in items)
+        done = _complete(items)
+        at_once = len(blobs) == 1  # else one step may fail after which another would forget chunks
+        ends = [self._queue.ending(self._worker, held.claim, held.batch_ids) for held in done if at_once]
 
         def add(pipeline: Pipeline) -> None:
-            offer(pipeline, offers)
-            pipeline.publish(keys.PROGRESS_CHANNEL, news)
+            for blob in blobs:
+                record(pipeline, blob, news, ends)
 
         answers = self._persist(add)
         if answers is None:
             return False
-        taken = read_answers(answers[:-1])  # the last is the publication's
+        taken = read_answers(answers)
         for item, answer in zip(items, taken, strict=True):
             if answer.is_taken and item.standing is None:
                 self._tally.add(item.line.result)
         self._complete_groups(ripe_groups((item.member for item in items), taken))
+        if not at_once:
+            self._close(done)
+        for held in done if at_once else ():
+            self._on_finished(held.claim)
         return True
 
     def _complete_groups(self, groups: Iterable[tuple[str, str]]) -> None:

@@ -90,13 +90,18 @@ def offer(pipeline: Pipeline, offers: Iterable[Offer]) -> int:
 
     Read what comes back with `read_answers`.
     """
+    blobs = pack_offers(offers)
+    for blob in blobs:
+        record(pipeline, blob)
+    return len(blobs)
+
+
+def record(pipeline: Pipeline, blob: bytes, news: bytes = b"", finished: Sequence[Sequence[str]] = ()) -> None:
+    """Add to `pipeline` the step that takes packed results, tells `news`, and forgets chunks (`ChunkQueue.ending`)."""
     names = (keys.PENDING, keys.TASK_REFS, keys.DEADLINES, keys.RIPE)
-    steps = 0
-    for blob in _packed(offers):
-        terms = (f"{time.time():.6f}", DOCUMENT_TTL_S, SCORE_TTL_S, STATS_TTL_S, keys.document(""))
-        pipeline.eval(scripts.RECORD, len(names), *names, blob, *terms)
-        steps += 1
-    return steps
+    terms = (f"{time.time():.6f}", DOCUMENT_TTL_S, SCORE_TTL_S, STATS_TTL_S, keys.document(""))
+    ends = (keys.PROGRESS_CHANNEL, news, msgpack.packb(finished))
+    pipeline.eval(scripts.RECORD, len(names), *names, blob, *terms, *ends)
 
 
 def read_answers(answers: Iterable[Sequence[int]]) -> list[Answer]:
@@ -104,8 +109,12 @@ def read_answers(answers: Iterable[Sequence[int]]) -> list[Answer]:
     return [Answer(code) for part in answers for code in part]
 
 
-def _packed(offers: Iterable[Offer]) -> Iterator[bytes]:
+def pack_offers(offers: Iterable[Offer]) -> list[bytes]:
     """Pack offers for the script, as many together as do not stop Redis for long."""
+    return list(_packed(offers))
+
+
+def _packed(offers: Iterable[Offer]) -> Iterator[bytes]:
     rows: list[list[str | int | bytes]] = []
     size = 0
     for one in offers:

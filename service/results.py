@@ -3,8 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any  # Any: a status is JSON for the caller
+from typing import Any  # Any: Redis answers have no types of their own
 
+from assay.answers import BatchState, BatchStatus, GroupStatus
 from assay.errors import NotFound
 from assay.outcomes import Outcome
 from assay.service import keys
@@ -23,7 +24,7 @@ class Results:
         self._connection = connection
         self._archive = archive
 
-    def status(self, batch_id: str) -> Mapping[str, Any]:
+    def status(self, batch_id: str) -> BatchStatus:
         """Return state, progress, counts by outcome and sums per group. Raises NotFound.
 
         What it waits for is for others to say, who know the workers.
@@ -41,15 +42,19 @@ class Results:
 
     def read(self, batch_id: str, after: int) -> "Reader":
         """Return a reader that starts behind `after`. Raises NotFound."""
-        return Reader(self._connection, self._archive, batch_id, after, int(self.status(batch_id)["total"]))
+        return Reader(self._connection, self._archive, batch_id, after, self.status(batch_id).total)
 
-    def interactive(self, batch_ids: Sequence[str]) -> list[list[bytes]]:
-        """Return the lines so far of several `score` calls, each in input order, in one round trip."""
+    def interactive(self, batch_ids: Sequence[str]) -> list[list[bytes] | None]:
+        """Return the lines so far of several `score` calls, each in input order, in one round trip; None: unknown."""
         pipeline = self._connection.pipeline()
         for batch_id in batch_ids:
+            pipeline.exists(keys.batch(batch_id))
             pipeline.xrange(keys.stream(batch_id))
         answers = self._connection.run(pipeline)
-        return [[entry.line for entry in sorted(map(_stored, rows), key=_by_index)] for rows in answers]
+        return [
+            [entry.line for entry in sorted(map(_stored, rows), key=_by_index)] if is_known or rows else None
+            for is_known, rows in zip(answers[::2], answers[1::2], strict=True)
+        ]
 
     def archive_due(self) -> int:
         """Move what is finished, or too much for Redis, to files. Returns how many results were moved."""
@@ -165,48 +170,47 @@ def _by_index(entry: Stored) -> int:
     return entry.index
 
 
-def _status(batch_id: str, meta: Mapping[bytes, bytes], groups: Mapping[bytes, bytes]) -> Mapping[str, Any]:
+def _status(batch_id: str, meta: Mapping[bytes, bytes], groups: Mapping[bytes, bytes]) -> BatchStatus:
     total, done = int(meta[b"total"]), int(meta[b"done"])
     scored = int(meta.get(b"scored", 0))
     counts = {outcome.value: int(meta.get(f"o:{outcome}".encode(), 0)) for outcome in _OUTCOMES}
-    return {
-        "batch_id": batch_id,
-        "state": _state(meta, total, done),
-        "total": total,
-        "done": done,
-        "progress": round(done / total, 6),
-        "withheld": int(meta.get(b"withheld", 0)),
-        "waiting_for": [],
-        "outcomes": {name: count for name, count in counts.items() if count},
-        "scored": scored,
-        "mean_reward": float(meta[b"sum"]) / scored if scored else None,
-        "options": json.loads(meta.get(b"options", b"{}")),
-        "accepted_at": _moment(meta.get(b"accepted")),
-        "started_at": _moment(meta.get(b"started")),
-        "finished_at": _moment(meta.get(b"finished")),
-        "groups": _groups(groups),
-    }
+    return BatchStatus(
+        batch_id=batch_id,
+        state=_state(meta, total, done),
+        total=total,
+        done=done,
+        progress=round(done / total, 6),
+        withheld=int(meta.get(b"withheld", 0)),
+        outcomes={name: count for name, count in counts.items() if count},
+        scored=scored,
+        mean_reward=float(meta[b"sum"]) / scored if scored else None,
+        options=json.loads(meta.get(b"options", b"{}")),
+        accepted_at=_moment(meta.get(b"accepted")),
+        started_at=_moment(meta.get(b"started")),
+        finished_at=_moment(meta.get(b"finished")),
+        groups=_groups(groups),
+    )
 
 
-def _state(meta: Mapping[bytes, bytes], total: int, done: int) -> str:
+def _state(meta: Mapping[bytes, bytes], total: int, done: int) -> BatchState:
     if done >= total:
         return "cancelled" if b"cancelled" in meta else "done"
     return "running" if done or b"started" in meta else "queued"
 
 
-def _groups(fields: Mapping[bytes, bytes]) -> Mapping[str, Mapping[str, Any]]:
+def _groups(fields: Mapping[bytes, bytes]) -> Mapping[str, GroupStatus]:
     groups = {}
     for field, value in fields.items():
         if field[:1] != b"n":
             continue
         name = field[1:]
         scored = int(fields.get(b"s" + name, 0))
-        groups[json.loads(name)] = {
-            "attempts": int(value),
-            "done": int(value) - int(fields[b"l" + name]),
-            "scored": scored,
-            "mean_reward": round(float(fields[b"r" + name]) / scored, 12) if scored else None,
-        }
+        groups[json.loads(name)] = GroupStatus(
+            attempts=int(value),
+            done=int(value) - int(fields[b"l" + name]),
+            scored=scored,
+            mean_reward=round(float(fields[b"r" + name]) / scored, 12) if scored else None,
+        )
     return groups
 
 

@@ -2,20 +2,23 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from assay.answers import Accepted, BatchState, Cancelled
 from assay.errors import InvalidRequest, NotFound, ServiceUnavailable, TooLarge
 from assay.outcomes import Outcome
 from assay.schema import Wire
 from assay.service import spec
 from assay.service.answers import json_answer
 from assay.service.archive import Stored
-from assay.service.batches import Idempotency, by_groups_or_indexes
+from assay.service.aside import aside
+from assay.service.batches import Idempotency, by_groups_or_indexes, members_of
 from assay.service.bodies import parse_object
 from assay.service.chunks import Entry
 from assay.service.draft import NewBatch
@@ -62,11 +65,11 @@ class _BatchRoutes:
         raw = await self._bodies.raw(request)
         batch = await self._bodies.batch(request, raw)
         idempotency = await idempotency_of(request, raw, self._parts.settings.result_ttl_s)
-        accepted = await asyncio.to_thread(self._parts.batches.accept, batch, idempotency)
-        state = "queued"
-        if accepted.is_repeated:
-            state = (await asyncio.to_thread(self._parts.results.status, accepted.batch_id))["state"]
-        return json_answer({"batch_id": accepted.batch_id, "state": state, "total": accepted.total}, 202)
+        admitted = await asyncio.to_thread(self._parts.batches.accept, batch, idempotency)
+        state: BatchState = "queued"
+        if admitted.is_repeated:
+            state = (await asyncio.to_thread(self._parts.results.status, admitted.batch_id)).state
+        return json_answer(Accepted(batch_id=admitted.batch_id, state=state, total=admitted.total).document(), 202)
 
     async def score(self, request: Request) -> Response:
         """Score a few attempts at interactive priority; answered, in input order, when all are done."""
@@ -96,10 +99,16 @@ class _BatchRoutes:
         batch_id = accepted.batch_id
         try:
             lines = await self._parts.shortages.unless_unserved(batch.entries, self._all_lines(batch_id))
+        except NotFound as error:
+            if await asyncio.to_thread(self._parts.batches.stands, idempotency, batch_id):
+                raise
+            members = members_of(batch_id, batch, time.time())
+            await asyncio.to_thread(self._parts.cancelling.cancel_members, members)
+            raise ServiceUnavailable("Redis has lost the call; send it again") from error
         except Unserved:
             await asyncio.shield(asyncio.to_thread(self._drop, batch_id, idempotency))
             raise
-        is_cancelled = any(json.loads(line)["outcome"] == Outcome.CANCELLED for line in lines)
+        is_cancelled = await aside(_is_any_cancelled, lines, sum(map(len, lines)))
         if is_cancelled and not await asyncio.to_thread(self._parts.batches.stands, idempotency, batch_id):
             raise Unserved("another call under this key has found no worker that takes it; send the call again")
         return lines
@@ -119,19 +128,19 @@ class _BatchRoutes:
 
     async def status(self, batch_id: str) -> Response:
         """Return state, progress, what it waits for in vain, counts by outcome and sums per group."""
-        return json_answer(await asyncio.to_thread(self._parts.status, batch_id))
+        return json_answer((await asyncio.to_thread(self._parts.status, batch_id)).document())
 
     async def cancel_all(self, batch_id: str) -> Response:
         """Cancel what has no result yet: queued attempts never start, running ones are killed."""
         await asyncio.to_thread(_cancel, self._parts, batch_id, None)
-        return json_answer(await asyncio.to_thread(self._parts.results.status, batch_id))
+        return json_answer((await asyncio.to_thread(self._parts.results.status, batch_id)).document())
 
     async def cancel_some(self, batch_id: str, request: Request) -> Response:
         """Cancel the attempts of some groups, or at some places, that have no result yet."""
         chosen = _parse_cancellation(self._bodies.text(request, await self._bodies.raw(request)))
         predicate = by_groups_or_indexes(chosen.groups, chosen.attempts)
         count = await asyncio.to_thread(_cancel, self._parts, batch_id, predicate)
-        return json_answer({"batch_id": batch_id, "cancelled": count})
+        return json_answer(Cancelled(batch_id=batch_id, cancelled=count).document())
 
     async def results(
         self,
@@ -154,6 +163,10 @@ class _BatchRoutes:
         pages = _pages(self._parts, batch_id, reader, follow)
         body = _sorted(pages) if order == "input" else _in_order(pages, after, events is not None)
         return StreamingResponse(body, media_type=NDJSON)
+
+
+def _is_any_cancelled(lines: Sequence[bytes]) -> bool:
+    return any(json.loads(line)["outcome"] == Outcome.CANCELLED for line in lines)
 
 
 async def _pages(
@@ -203,7 +216,7 @@ async def _sorted(pages: AsyncIterator[list[Stored]]) -> AsyncIterator[bytes]:
 def _cancel(parts: Parts, batch_id: str, chosen: Callable[[Entry], bool] | None) -> int:
     status = parts.results.status(batch_id)  # raises NotFound for what never was
     try:
-        return parts.cancelling.cancel(batch_id, chosen) if status["done"] < status["total"] else 0
+        return parts.cancelling.cancel(batch_id, chosen) if status.done < status.total else 0
     except NotFound:
         return 0  # finished and archived meanwhile: nothing is left to cancel
 

@@ -1,11 +1,10 @@
 """Routes for stored tasks and verifiers. Stored tests are never handed back."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any  # Any: schemas and examples are JSON
 
 from fastapi import APIRouter, Query, Request, Response
 
+from assay.answers import StoredTask, StoredTasks, VerifierDetails, VerifierInfo, Verifiers
 from assay.errors import InvalidRequest
 from assay.service import spec
 from assay.service.answers import json_answer
@@ -43,13 +42,14 @@ class _TaskRoutes:
         media_kind(request.headers.get("content-type"))
         raw = await self._bodies.raw(request)
         ref = (await asyncio.to_thread(self._store_one, task_id, request, raw)).ref
-        return json_answer({"id": ref.id, "verifier": ref.verifier, "content": ref.content})
+        return json_answer(StoredTask(id=ref.id, verifier=ref.verifier, content=ref.content).document())
 
     async def store_many(self, request: Request) -> Response:
         """Store tasks, all or none: JSON lines, or {"tasks": [...]}."""
         kind = media_kind(request.headers.get("content-type"))
         raw = await self._bodies.raw(request)
-        return json_answer({"stored": await asyncio.to_thread(self._store_many, kind, request, raw)})
+        stored = await asyncio.to_thread(self._store_many, kind, request, raw)
+        return json_answer(StoredTasks(stored=stored).document())
 
     async def stats(
         self,
@@ -57,17 +57,19 @@ class _TaskRoutes:
         content: str | None = Query(None, description="Content hash of the task; default: that of the last attempt."),
     ) -> Response:
         """Return how the attempts at one content of a task have fared so far, in all and by policy version."""
-        return json_answer(await asyncio.to_thread(read_stats, self._parts.connection, task_id, content))
+        stats = await asyncio.to_thread(read_stats, self._parts.connection, task_id, content)
+        return json_answer(stats.document())
 
     async def verifiers(self) -> Response:
         """Return the names and versions of all verifiers."""
         registry = self._parts.registry
         table = [registry.get(name) for name in registry.names]
-        return json_answer({"verifiers": [{"name": one.name, "version": one.version} for one in table]})
+        infos = tuple(VerifierInfo(name=one.name, version=one.version) for one in table)
+        return json_answer(Verifiers(verifiers=infos).document())
 
     async def verifier(self, name: str) -> Response:
         """Return a verifier's version, the JSON schema of its tasks and an example."""
-        return json_answer(_describe(self._parts.registry.get(name)))
+        return json_answer(_describe(self._parts.registry.get(name)).document())
 
     def _store_one(self, task_id: str, request: Request, raw: bytes) -> Drafted:
         text = self._bodies.text(request, raw)
@@ -97,7 +99,7 @@ def _read_tasks(data: bytes, kind: Kind, draft: Draft) -> None:
         raise InvalidRequest("there are no tasks", path="tasks", fix="send at least one task")
 
 
-def _describe(verifier: Verifier) -> Mapping[str, Any]:
+def _describe(verifier: Verifier) -> VerifierDetails:
     schema = described_schema(verifier.task_model)
     example = next(iter(schema.pop("examples", ())), None)
-    return {"name": verifier.name, "version": verifier.version, "schema": schema, "example": example}
+    return VerifierDetails(name=verifier.name, version=verifier.version, task_schema=schema, example=example)

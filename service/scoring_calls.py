@@ -31,11 +31,15 @@ class ScoreCalls:
     async def score(self, batch: NewBatch, gone: Callable[[], Awaitable[None]]) -> list[bytes]:
         """Return the result lines in input order; if the caller is `gone` first, its attempts are cancelled.
 
-        Raises QueueFull, TooLarge, and ServiceUnavailable also where no worker has what its tasks require.
+        So they are whenever nobody will read what becomes of them. Raises QueueFull, TooLarge, and ServiceUnavailable:
+        also where no worker has what its tasks require, where Redis has lost the call, and where the service stops.
         """
         batch_id = new_batch_id()
         with self._hub.expecting(batch_id, len(batch.entries)) as answer:
+            if answer.done():
+                return answer.result()  # the service stops: nothing more is handed to workers
             await self._hand_over((batch_id, batch))
+            self._hub.note_filed(batch_id)
             leaving = asyncio.ensure_future(gone())
             first: set[asyncio.Future[Any]] = {answer, leaving}
             try:
@@ -44,7 +48,7 @@ class ScoreCalls:
                 return answer.result() if answer.done() else []
             finally:
                 leaving.cancel()
-                if not answer.done():
+                if not answer.done() or answer.exception() is not None:
                     members = members_of(batch_id, batch, time.time())
                     await asyncio.shield(asyncio.to_thread(self._cancelling.abandon, batch_id, members))
 
@@ -58,7 +62,9 @@ class ScoreCalls:
     async def _send(self) -> None:
         while self._waiting:
             part, self._waiting = self._waiting[:_TOGETHER], self._waiting[_TOGETHER:]
-            await self._send_together(part)
+            wanted = [one for one in part if not one[1].done()]  # nobody reads what becomes of the others
+            if wanted:
+                await self._send_together(wanted)
 
     async def _send_together(self, part: list[tuple[Call, asyncio.Future[None]]]) -> None:
         try:

@@ -15,6 +15,21 @@ for i = 2, #ARGV, 2 do
 end
 """
 
+FILE = f"""
+-- KEYS: task refs, marker, pending. ARGV: as of HOLD, but before these: seconds that the marker stands, how many
+-- attempts come, how many may be pending with them, and the commands that file them as msgpack.
+-- Answers how many are pending if there is no room for these, -1 once they are filed, also if they were before.
+if redis.call('EXISTS', KEYS[2]) == 1 then return -1 end
+local seconds, attempts, most = table.remove(ARGV, 1), table.remove(ARGV, 1), table.remove(ARGV, 1)
+local commands = cmsgpack.unpack(table.remove(ARGV, 1))
+local pending = tonumber(redis.call('GET', KEYS[3]) or '0')
+if pending + attempts > tonumber(most) then return pending end
+redis.call('SET', KEYS[2], '1', 'EX', seconds)
+{HOLD}
+for _, command in ipairs(commands) do redis.call(unpack(command)) end
+return -1
+"""
+
 STORE = """
 -- KEYS: task refs, then the names of stored tasks. ARGV: prefix of document keys, seconds a document outlives its last
 --       holder, then what each id is to stand for: the key of its document, a space, the fields of its reference.
@@ -32,7 +47,10 @@ end
 
 RECORD = """
 -- KEYS: 1 pending, 2 task refs, 3 deadlines, 4 ripe groups.
--- ARGV: 1 offers as msgpack, 2 now, 3 document ttl, 4 score ttl, 5 stats ttl, 6 prefix of document keys.
+-- ARGV: 1 offers as msgpack, 2 now, 3 document ttl, 4 score ttl, 5 stats ttl, 6 prefix of document keys,
+--       7 channel on which 8 is told afterwards, batches with news as msgpack, if that is not empty, 9 chunks to forget
+--       as msgpack. A score that is complete by these offers alone is told with its lines, unless those are large.
+-- A chunk: 1 registry of started jobs, 2 member of that, 3 RQ job, 4 chunk, 5 its id, then sets that hold this.
 -- An offer: keys of 1 batch, 2 recorded, 3 stream, 4 groups, 5 task stats, 6 policy versions in those stats,
 --       7 contents of the task; 8 batch id, 9 index, 10 line up to the number of seq, 11 line after it, 12 outcome,
 --       13 reward or '', 14 group as JSON, 15 policy version as JSON or '', 16 content of the task or '',
@@ -42,7 +60,7 @@ RECORD = """
 -- handed out are withheld (the group is ripe), 0 if another was first, -1 if the batch is gone.
 -- Counters of a batch, a group or a task are written once for all offers: each command costs a microsecond or two.
 local now = ARGV[2]
-local batches, groups, tasks = {}, {}, {}
+local batches, groups, tasks, answered = {}, {}, {}, {}
 
 local function opened(known, key, read)
   if not known[key] then known[key] = read() end
@@ -108,7 +126,7 @@ local function record(offer)
   local batch = opened(batches, offer[1], function()
     local meta = redis.call('HMGET', offer[1], 'total', 'kind', 'done', 'withheld')
     return {offer = offer, total = tonumber(meta[1]), kind = meta[2], done = tonumber(meta[3]),
-      withheld = tonumber(meta[4] or '0'), counts = {}}
+      withheld = tonumber(meta[4] or '0'), counts = {}, lines = {}, size = 0}
   end)
   if not batch.total then return -1 end
   local way = offer[17]
@@ -130,7 +148,12 @@ local function record(offer)
     count(batch.counts, 'scored')
     redis.call('HINCRBYFLOAT', offer[1], 'sum', offer[13])
   end
-  local entry = {'XADD', offer[3], batch.done .. '-0', 'i', offer[9], 'r', offer[10] .. batch.done .. offer[11]}
+  local line = offer[10] .. batch.done .. offer[11]
+  local entry = {'XADD', offer[3], batch.done .. '-0', 'i', offer[9], 'r', line}
+  if batch.kind == 'score' then
+    batch.lines[#batch.lines + 1] = {tonumber(offer[9]), line}
+    batch.size = batch.size + #line
+  end
   local event = add_to_group(offer, batch.done)
   if event and batch.kind == 'batch' then
     entry[#entry + 1] = 'e'
@@ -158,7 +181,16 @@ local function finish(batch)
   redis.call('ZREM', KEYS[3], batch.offer[8])
   if batch.kind == 'score' then
     for i = 1, 4 do redis.call('EXPIRE', batch.offer[i], ARGV[4]) end
+    if #batch.lines == batch.total and batch.size <= 65536 then answered[batch.offer[8]] = batch.lines end
   end
+end
+
+-- Returns a score's id with its lines in order of input.
+local function told(id)
+  local lines, message = answered[id], {id}
+  table.sort(lines, function(one, other) return one[1] < other[1] end)
+  for i, line in ipairs(lines) do message[i + 1] = line[2] end
+  return message
 end
 
 -- Writes a task's counters. A policy version that is new to it: only the latest are kept.
@@ -195,6 +227,18 @@ for key, batch in pairs(batches) do
   end
 end
 for _, task in pairs(tasks) do close_task(task) end
+for _, chunk in ipairs(cmsgpack.unpack(ARGV[9])) do
+  redis.call('ZREM', chunk[1], chunk[2])
+  redis.call('DEL', chunk[3], chunk[4])
+  for i = 6, #chunk do redis.call('SREM', chunk[i], chunk[5]) end
+end
+if ARGV[8] ~= '' then
+  local news = cmsgpack.unpack(ARGV[8])
+  for i, id in ipairs(news) do
+    if answered[id] then news[i] = told(id) end
+  end
+  redis.call('PUBLISH', ARGV[7], cmsgpack.pack(news))
+end
 return answers
 """
 

@@ -8,11 +8,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import TypeVar
 
+from assay.answers import Lack
 from assay.errors import ServiceUnavailable
-from assay.extras import how_to_get
+from assay.extras import how_to_get, name_needs
 from assay.service import keys
 from assay.service.chunks import Entry
 from assay.service.connection import Connection
@@ -34,42 +34,23 @@ _LOOK_S = 1.0
 NO_WORKER = "no worker is alive"
 
 
-@dataclass(frozen=True)
-class Lack:
-    """What no live worker offers. `modules` are those that none has, or that none has together; none: no worker."""
-
-    modules: tuple[str, ...] = ()
-    together: bool = False
-
-    @property
-    def detail(self) -> str:
-        """Say what is lacking."""
-        if not self.modules:
-            return NO_WORKER
-        if self.together:
-            return f"no running worker has all of the modules {', '.join(self.modules)}"
-        return f"no running worker has the module{'s' * (len(self.modules) > 1)} {', '.join(self.modules)}"
-
-    @property
-    def fix(self) -> str:
-        """Say what to do about it."""
-        if not self.modules:
-            return "start one: `assay worker`, or `assay serve` with ASSAY_WORKERS above 0"
-        return f"where workers run: {how_to_get(self.modules)}; then start them again"
-
-    def document(self) -> Mapping[str, object]:
-        """Return it as the status of a batch tells it."""
-        return {"modules": list(self.modules), "detail": self.detail, "fix": self.fix}
+def lack_of(modules: tuple[str, ...] = (), *, together: bool = False) -> Lack:
+    """Return what no live worker offers: modules (and devices) that none has, or none together; none: no worker."""
+    if not modules:
+        return Lack(detail=NO_WORKER, fix="start one: `assay worker`, or `assay serve` with ASSAY_WORKERS above 0")
+    has = "has all of" if together else "has"
+    fix = f"where workers run: {how_to_get(modules)}; then start them again"
+    return Lack(modules=modules, detail=f"no running worker {has} {name_needs(modules)}", fix=fix)
 
 
 def find_lack(requires: Sequence[str], workers: Sequence[WorkerInfo]) -> Lack | None:
     """Return why none of the live workers takes tasks that require these modules; None if one does, or may."""
     if not workers:
-        return Lack()
+        return lack_of()
     if any(not set(requires).intersection(worker.lacks) for worker in workers):
         return None
     nowhere = tuple(name for name in requires if all(name in worker.lacks for worker in workers))
-    return Lack(nowhere or tuple(requires), together=not nowhere)
+    return lack_of(nowhere or tuple(requires), together=not nowhere)
 
 
 class Shortages:
@@ -109,7 +90,7 @@ class Shortages:
             await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
                 lack = watching.result()
-                raise Unserved(f"{lack.detail} ({lack.fix})")
+                raise Unserved(str(lack))
             return working.result()
         finally:
             working.cancel()
@@ -163,4 +144,4 @@ class ShortageLog:
         for lack, since in self._since.items():
             if now - since >= SETTLED_S and lack not in self._told:
                 self._told.add(lack)
-                log.warning("chunks_unserved chunks=%d reason=%s (%s)", waiting[lack], lack.detail, lack.fix)
+                log.warning("chunks_unserved chunks=%d reason=%s", waiting[lack], lack)

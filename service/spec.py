@@ -4,6 +4,18 @@ from typing import Any, Literal  # Any: an OpenAPI document is JSON
 
 from pydantic import BaseModel
 
+from assay.answers import (
+    Accepted,
+    Answer,
+    BatchStatus,
+    Cancelled,
+    GroupDone,
+    StoredTask,
+    StoredTasks,
+    TaskStats,
+    VerifierDetails,
+    Verifiers,
+)
 from assay.schema import Attempt, BatchOptions, Result
 
 Spec = dict[int | str, dict[str, Any]]
@@ -63,34 +75,6 @@ _PROBLEM = _object(
     fix=_STRING,
 )
 _RESULT = _ref("Result")
-_COUNTS = {"type": "object", "additionalProperties": _INTEGER}
-_MAYBE_NUMBER = {"type": ["number", "null"]}
-_SUMS = {"attempts": _INTEGER, "scored": _INTEGER, "mean_reward": _MAYBE_NUMBER}
-_LACK = _object(["modules", "detail", "fix"], modules=_list(_STRING), detail=_STRING, fix=_STRING)
-_STATUS = _object(
-    ["batch_id", "state", "total", "done", "outcomes", "groups"],
-    batch_id=_STRING,
-    state={"type": "string", "enum": ["queued", "running", "done", "cancelled"]},
-    total=_INTEGER,
-    done=_INTEGER,
-    progress={"type": "number"},
-    withheld=_INTEGER,
-    waiting_for={
-        **_list(_LACK),
-        "description": "What no live worker offers and attempts wait for; without modules it is a worker.",
-    },
-    outcomes=_COUNTS,
-    scored=_INTEGER,
-    mean_reward=_MAYBE_NUMBER,
-    options=_OPTIONS,
-    accepted_at=_STRING,
-    started_at={"type": ["string", "null"]},
-    finished_at={"type": ["string", "null"]},
-    groups={"type": "object", "additionalProperties": _object([], done=_INTEGER, **_SUMS)},
-)
-_STATS = {**_SUMS, "passed": _INTEGER, "pass_rate": _MAYBE_NUMBER}
-_VERSIONED = {"name": _STRING, "version": _STRING}
-
 _ONCE = {
     "parameters": [
         {
@@ -120,39 +104,22 @@ CANCEL_BODY = _body(
 ACCEPTED = _answer(
     202,
     "Durable: it will be finished",
-    _object(["batch_id", "state", "total"], batch_id=_STRING, state=_STRING, total=_INTEGER),
+    _ref("Accepted"),
 )
 SCORED = _answer(200, "Results in input order", _object(["results"], results=_list(_RESULT)))
 STATUS = _answer(200, "The batch", _ref("BatchStatus"))
-CANCELLED = _answer(
-    200, "How many were cancelled", _object(["batch_id", "cancelled"], batch_id=_STRING, cancelled=_INTEGER)
-)
-LINES = _answer(200, "One result a line", _RESULT, "application/x-ndjson")
-STORED_ONE = _answer(200, "Stored", _object(["id", "content"], id=_STRING, verifier=_STRING, content=_STRING))
-STORED_MANY = _answer(200, "Stored", _object(["stored"], stored=_INTEGER))
-STATS = _answer(
+CANCELLED = _answer(200, "How many were cancelled", _ref("Cancelled"))
+LINES = _answer(
     200,
-    "The task's record",
-    _object(
-        ["task_id", "content", "attempts"],
-        task_id=_STRING,
-        content=_STRING,
-        **_STATS,
-        last_seen=_STRING,
-        contents=_list(_STRING),
-        policy_versions={"type": "object", "additionalProperties": _object([], **_STATS)},
-    ),
+    "One result a line; lines between them tell of complete groups, with `events=groups`",
+    {"anyOf": [_RESULT, _ref("GroupDone")]},
+    "application/x-ndjson",
 )
-VERIFIERS = _answer(
-    200,
-    "All verifiers",
-    _object(["verifiers"], verifiers={"type": "array", "items": _object(["name", "version"], **_VERSIONED)}),
-)
-VERIFIER = _answer(
-    200,
-    "One verifier",
-    _object(["name", "version"], **_VERSIONED, schema={"type": "object"}, example={"type": "object"}),
-)
+STORED_ONE = _answer(200, "Stored", _ref("StoredTask"))
+STORED_MANY = _answer(200, "Stored", _ref("StoredTasks"))
+STATS = _answer(200, "The task's record", _ref("TaskStats"))
+VERIFIERS = _answer(200, "All verifiers", _ref("Verifiers"))
+VERIFIER = _answer(200, "One verifier", _ref("VerifierDetails"))
 HEALTH = _answer(200, "Yes", _object(["status"], status=_STRING))
 METRICS = _answer(200, "Prometheus text", _STRING, "text/plain")
 PROBLEMS: Spec = {
@@ -161,12 +128,30 @@ PROBLEMS: Spec = {
 }
 
 
+_ANSWERS: tuple[type[Answer], ...] = (
+    Accepted,
+    BatchStatus,
+    GroupDone,
+    Cancelled,
+    StoredTask,
+    StoredTasks,
+    TaskStats,
+    Verifiers,
+    VerifierDetails,
+)
+
+
 def components() -> dict[str, Any]:
     """Return the schemas that the others refer to, by name."""
     models = {
         **_schemas("Attempt", Attempt, "validation"),
         **_schemas("BatchOptions", BatchOptions, "validation"),
         **_schemas("Result", Result, "serialization"),
+        **{
+            name: schema
+            for model in _ANSWERS
+            for name, schema in _schemas(model.__name__, model, "serialization").items()
+        },
     }
     pair = _object(
         ["task", "completion"], **{**models["Attempt"]["properties"], "task": _ref("Task"), "options": _OPTIONS}
@@ -177,7 +162,6 @@ def components() -> dict[str, Any]:
         "Batch": _BATCH,
         "Pair": {**pair, "additionalProperties": False},
         "Line": _LINE,
-        "BatchStatus": _STATUS,
         "Problem": _PROBLEM,
     }
 

@@ -1,6 +1,5 @@
 """The tasks that a worker has read lately, so that 10 MB of tests travel once and not once per attempt."""
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +8,7 @@ from assay.errors import RequestError
 from assay.schema import TaskBase
 from assay.service.tasks import TaskStore
 from assay.verifiers.registry import Registry
+from assay.verifiers.remembered import Remembered
 
 _LIMIT_BYTES = 64 * 2**20  # of JSON text; a task takes a few times that
 _LIMIT_COUNT = 20_000
@@ -22,38 +22,25 @@ class Unreadable:
 
 
 class TaskCache:
-    """Typed tasks by document key, least recently used ones dropped. Not thread-safe."""
+    """Typed tasks by document key, least recently used ones dropped."""
 
     def __init__(self, tasks: TaskStore, registry: Registry, limit_bytes: int = _LIMIT_BYTES) -> None:
         self._tasks = tasks
         self._registry = registry
-        self._limit_bytes = limit_bytes
-        self._bytes = 0
-        self._known: OrderedDict[str, tuple[TaskBase, int]] = OrderedDict()
+        self._known = Remembered[TaskBase](_LIMIT_COUNT, limit_bytes)
 
     def find(self, names: Iterable[str]) -> Mapping[str, TaskBase | Unreadable]:
         """Return tasks by key, fetching those that are new in one round trip. Raises ServiceUnavailable."""
-        wanted = dict.fromkeys(names)
-        fetched = self._tasks.documents(key for key in wanted if key not in self._known)
-        found: dict[str, TaskBase | Unreadable] = {}
-        for key in wanted:
-            if key in self._known:
-                self._known.move_to_end(key)
-                found[key] = self._known[key][0]
-            elif key in fetched:
-                found[key] = self._read(key, fetched[key])
-            else:
-                found[key] = Unreadable("its document is gone")
-        return found
+        known = {key: self._known.get(key) for key in names}
+        fetched = self._tasks.documents(key for key, task in known.items() if task is None)
+        return {key: self._read(key, fetched.get(key)) if task is None else task for key, task in known.items()}
 
-    def _read(self, key: str, text: bytes) -> TaskBase | Unreadable:
+    def _read(self, key: str, text: bytes | None) -> TaskBase | Unreadable:
+        if text is None:
+            return Unreadable("its document is gone")
         try:
             task = self._registry.parse_task(load(text))
         except RequestError as error:  # the API that took it knows another set of verifiers
             return Unreadable(f"{error.detail} at {error.path}")
-        self._known[key] = (task, len(text))
-        self._bytes += len(text)
-        while len(self._known) > 1 and (self._bytes > self._limit_bytes or len(self._known) > _LIMIT_COUNT):
-            _, (_, size) = self._known.popitem(last=False)
-            self._bytes -= size
+        self._known.put(key, task, len(text))
         return task

@@ -20,10 +20,10 @@ class TaskStore:
 
     def hold(self, pipeline: Pipeline, documents: Mapping[str, bytes]) -> None:
         """Add to a transaction what keeps these documents until they are released; b'' marks those already there."""
-        items = list(documents.items())
-        for start in range(0, len(items), _PER_COMMAND):
-            flat = [value for item in items[start : start + _PER_COMMAND] for value in item]
-            pipeline.eval(scripts.HOLD, 1, keys.TASK_REFS, keys.document(""), *flat)
+        flat = flat_documents(documents)
+        for start in range(0, len(flat), 2 * _PER_COMMAND):
+            part = flat[start : start + 2 * _PER_COMMAND]
+            pipeline.eval(scripts.HOLD, 1, keys.TASK_REFS, keys.document(""), *part)
 
     def store(self, tasks: Sequence[Drafted]) -> None:
         """Let ids stand for these tasks from now on, all or none; what they stood for before is released."""
@@ -49,6 +49,11 @@ class TaskStore:
             return {}
         blobs = self._connection.ask("MGET", *map(keys.document, ordered))
         return {key: decompress(blob) for key, blob in zip(ordered, blobs, strict=True) if blob is not None}
+
+
+def flat_documents(documents: Mapping[str, bytes]) -> list[str | bytes]:
+    """Return documents as scripts take them: each key, and the document behind it."""
+    return [value for item in documents.items() for value in item]
 
 
 def _read_ref(row: bytes) -> TaskRef:

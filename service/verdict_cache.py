@@ -1,13 +1,12 @@
 """Verdicts that a worker remembers: equal work of a batch that allows it is answered without running again."""
 
 import hashlib
-import threading
-from collections import OrderedDict
 from dataclasses import replace
 
 from assay.outcomes import Outcome
 from assay.schema import TaskBase
 from assay.verifiers.evaluate import Evaluation
+from assay.verifiers.remembered import Remembered
 
 _REMEMBERED = 4096
 _LARGEST_CHARACTERS = 20_000  # of captured output: what is remembered stays small
@@ -21,17 +20,11 @@ class VerdictCache:
     """Remembers evaluations by task content and completion, least recently used ones dropped. Thread-safe."""
 
     def __init__(self, capacity: int = _REMEMBERED) -> None:
-        self._capacity = capacity
-        self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, bytes], Evaluation] = OrderedDict()
+        self._known = Remembered[Evaluation](capacity)
 
     def recall(self, task: TaskBase, completion: str) -> Evaluation | None:
         """Return what is known about equal work, with the run time that it took this time: none."""
-        key = _key(task, completion)
-        with self._lock:
-            found = self._known.get(key)
-            if found is not None:
-                self._known.move_to_end(key)
+        found = self._known.get(_key(task, completion))
         return None if found is None else replace(found, run_s=0.0)
 
     def learn(self, task: TaskBase, completion: str, evaluation: Evaluation) -> None:
@@ -44,11 +37,8 @@ class VerdictCache:
             return
         if len(verdict.stdout) + len(verdict.stderr) > _LARGEST_CHARACTERS:
             return
-        with self._lock:
-            self._known[_key(task, completion)] = evaluation
-            while len(self._known) > self._capacity:
-                self._known.popitem(last=False)
+        self._known.put(_key(task, completion), evaluation)
 
 
-def _key(task: TaskBase, completion: str) -> tuple[str, bytes]:
-    return task.content_hash(), hashlib.sha256(completion.encode("utf-8", "surrogatepass")).digest()
+def _key(task: TaskBase, completion: str) -> str:
+    return f"{task.content_hash()} {hashlib.sha256(completion.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -23,6 +23,8 @@ class Place(Enum):
 
     SLOT = auto()
     """It runs something."""
+    DEVICE = auto()
+    """It runs something on a device that one attempt at a time has."""
     LIGHT = auto()
     """It runs nothing."""
     MODELS = auto()
@@ -31,6 +33,8 @@ class Place(Enum):
 
 _Kind = tuple[bool, Place]
 """Whether work is interactive, and where it goes next."""
+_PASSED_ON: tuple[_Kind, ...] = ((False, Place.SLOT), (False, Place.DEVICE), (True, Place.DEVICE))
+"""Work for which a slot may have to be left alone."""
 
 
 @dataclass
@@ -66,19 +70,22 @@ class Work:
     @property
     def place(self) -> Place:
         """Where it goes next."""
-        if self.asked is not None:
-            return Place.SLOT
-        if self.task.asks_models():
+        if self.asked is None and self.task.asks_models():
             return Place.MODELS
-        return Place.SLOT if self.task.runs_something() else Place.LIGHT
+        if self.task.uses_device():
+            return Place.DEVICE
+        return Place.SLOT if self.asked is not None or self.task.runs_something() else Place.LIGHT
 
 
 class WaitingRoom:
     """Hands out work: interactive first, then by priority, then first come first served. Thread-safe.
 
     Work that runs something is for slots. Batch work leaves `reserved` of them alone, so that an interactive attempt
-    never waits for a batch of endless loops. Light work is for one thread, which takes several at once: Python would
-    not run two of them at the same time anyhow, and threads that take turns cost more than most rules.
+    never waits for a batch of endless loops. Work for a device takes at most half of those that batches may have: what
+    waits there for its turn keeps no other work from running.
+
+    Light work is for one thread, which takes several at once: Python would not run two of them at the same time anyhow,
+    and threads that take turns cost more than most rules.
 
     Work that asks models is for threads that wait: `model_calls` of a batch's at once, and interactive ones as many as
     there are threads. If it then has to run something, it comes back here for a slot.
@@ -89,10 +96,18 @@ class WaitingRoom:
     ) -> None:
         self._slots = slots
         self._batch_slots = slots - reserved
+        self._device_slots = max(1, self._batch_slots // 2)
         self._lock = threading.Lock()
-        self._changed = threading.Condition(self._lock)
+        self._has_work = threading.Condition(self._lock)
         self._has_light = threading.Condition(self._lock)
         self._has_asking = threading.Condition(self._lock)
+        self._idle = threading.Condition(self._lock)
+        self._arrivals = {
+            Place.SLOT: self._has_work,
+            Place.DEVICE: self._has_work,
+            Place.LIGHT: self._has_light,
+            Place.MODELS: self._has_asking,
+        }
         self._model_calls = model_calls
         self._numbers = itertools.count()
         self._heaps: dict[_Kind, list[tuple[int, int, Work]]] = {
@@ -100,6 +115,7 @@ class WaitingRoom:
         }
         self._running: dict[int, Work] = {}  # by identity: a chunk that was swept may come here twice
         self._running_batch = 0
+        self._running_device = 0
         self._asking_batch = 0
         self._cancelled: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._closed = False
@@ -112,22 +128,20 @@ class WaitingRoom:
                 if work.key in self._cancelled:
                     work.token.cancel()
                 self._push(work)
-            self._changed.notify_all()
-            self._has_light.notify()
-            self._has_asking.notify_all()
+                self._arrivals[work.place].notify()  # who waits there in vain costs its worker time
 
     def take(self) -> Work | None:
         """Wait for work that a slot may start now; None once the room is closed."""
         with self._lock:
-            while True:
-                if self._closed:
-                    return None
-                work = self._pop(Place.SLOT, self._running_batch, self._batch_slots)
+            while not self._closed:
+                work = self._pop(self._slot_places(), self._running_batch, self._batch_slots)
                 if work is not None:
                     self._running[id(work)] = work
                     self._running_batch += not work.is_interactive
+                    self._running_device += work.place is Place.DEVICE
                     return work
-                self._changed.wait()
+                self._has_work.wait()
+            return None
 
     def take_light(self, most: int) -> list[Work]:
         """Wait for light work and take up to `most`; none once the room is closed."""
@@ -144,7 +158,7 @@ class WaitingRoom:
         """Wait for work that may ask models now; None once the room is closed."""
         with self._lock:
             while not self._closed:
-                work = self._pop(Place.MODELS, self._asking_batch, self._model_calls)
+                work = self._pop((Place.MODELS,), self._asking_batch, self._model_calls)
                 if work is not None:
                     self._running[id(work)] = work
                     self._asking_batch += not work.is_interactive
@@ -157,7 +171,7 @@ class WaitingRoom:
         with self._lock:
             self._end(work)
             self._push(replace(work, asked=asked))
-            self._changed.notify_all()
+            self._has_work.notify()
 
     def leave(self, *works: Work) -> None:
         """Say that work which was taken is done."""
@@ -165,7 +179,8 @@ class WaitingRoom:
             for work in works:
                 self._end(work)
                 self._pace.count()
-            self._changed.notify()
+            if any(self._heaps[kind, place] for kind, place in _PASSED_ON):
+                self._has_work.notify()  # there may be another slot for it now, which whoever left may not take for it
 
     def wanted(self, lanes: Sequence[Lane]) -> list[Lane]:
         """Return those lanes from which another chunk should be claimed now, in the order given."""
@@ -201,14 +216,13 @@ class WaitingRoom:
         """Start nothing more; what waits stays where it is in Redis."""
         with self._lock:
             self._closed = True
-            self._changed.notify_all()
-            self._has_light.notify()
-            self._has_asking.notify_all()
+            for arrivals in self._arrivals.values():
+                arrivals.notify_all()
 
     def wait_until_idle(self, timeout_s: float) -> bool:
         """Wait until nothing runs; say whether that came true."""
         with self._lock:
-            return self._changed.wait_for(lambda: not self._running, timeout_s)
+            return self._idle.wait_for(lambda: not self._running, timeout_s)
 
     def running(self) -> list[Work]:
         """Return what runs."""
@@ -221,22 +235,28 @@ class WaitingRoom:
 
     def _end(self, work: Work) -> None:
         del self._running[id(work)]
+        if not self._running:
+            self._idle.notify_all()
+        place = work.place
+        self._running_device -= place is Place.DEVICE
         if work.is_interactive:
             return
-        place = work.place
-        if place is Place.SLOT:
+        if place in (Place.SLOT, Place.DEVICE):
             self._running_batch -= 1
         elif place is Place.MODELS:
             self._asking_batch -= 1
             self._has_asking.notify()
 
-    def _pop(self, place: Place, batch_now: int, batch_most: int) -> Work | None:
-        """Return what may start now at that place, where `batch_now` of at most `batch_most` are a batch's."""
-        interactive, batch = self._heaps[True, place], self._heaps[False, place]
-        if interactive:
-            return heapq.heappop(interactive)[2]
-        if batch and batch_now < batch_most:
-            return heapq.heappop(batch)[2]
+    def _slot_places(self) -> tuple[Place, ...]:
+        """Return from where a slot may take work now."""
+        return (Place.SLOT, Place.DEVICE) if self._running_device < self._device_slots else (Place.SLOT,)
+
+    def _pop(self, places: tuple[Place, ...], batch_now: int, batch_most: int) -> Work | None:
+        """Return what may start now at these places, where `batch_now` of at most `batch_most` are a batch's."""
+        for is_interactive in (True, False) if batch_now < batch_most else (True,):
+            heaps = [heap for place in places if (heap := self._heaps[is_interactive, place])]
+            if heaps:
+                return heapq.heappop(min(heaps, key=lambda heap: heap[0]))[2]
         return None
 
     def _light(self) -> Iterator[Work]:
@@ -245,12 +265,15 @@ class WaitingRoom:
                 yield heapq.heappop(heap)[2]
 
     def _wants(self, lane: Lane) -> bool:
-        places = (Place.MODELS,) if lane.asks_models else (Place.SLOT, Place.LIGHT)
-        heaps = [heap for heap in (self._heaps[lane.interactive, place] for place in places) if heap]
+        places: tuple[Place, ...]
         if lane.asks_models:
-            enough = self._model_calls
+            places, enough = (Place.MODELS,), self._model_calls
+        elif lane.uses_device:
+            places, enough = (Place.DEVICE,), self._device_slots
         else:
+            places = (Place.SLOT, Place.LIGHT)
             enough = max(self._slots if lane.interactive else self._batch_slots, self._pace.recent())
+        heaps = [heap for heap in (self._heaps[lane.interactive, place] for place in places) if heap]
         if sum(map(len, heaps)) < enough:
             return True
         return lane.priority > max(-heap[0][0] for heap in heaps)  # more urgent than all that waits here

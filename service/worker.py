@@ -11,7 +11,8 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import msgpack
@@ -80,11 +81,15 @@ def run_worker(
 class _Wishes:
     """SIGTERM, SIGINT and failed threads say that they want an end; the main thread waits for one to say so.
 
-    A pipe, because a signal may interrupt anything: two in a row would deadlock a `threading.Event`.
+    A pipe, because a signal may interrupt anything: two in a row would deadlock a `threading.Event`. Python writes to
+    it at once in whichever thread the kernel delivers a signal to: after SIGCONT that is often not the main thread,
+    whose `read` would go on.
     """
 
     def __enter__(self) -> "_Wishes":
         self._reading, self._writing = os.pipe()
+        os.set_blocking(self._writing, False)
+        self._woken = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         numbers = (signal.SIGTERM, signal.SIGINT)
         self._before = {number: signal.signal(number, lambda *_: self.stop()) for number in numbers}
         return self
@@ -92,6 +97,7 @@ class _Wishes:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(self._woken)
         os.close(self._reading)
         os.close(self._writing)
 
@@ -122,7 +128,7 @@ class Worker:
         self._room = WaitingRoom(assembly.slots, assembly.reserved, model_calls=assembly.model_calls)
         self._recorder = Recorder(connection, name, lambda claim: self._feeder.forget(claim))
         tasks = TaskCache(TaskStore(connection), assembly.registry)
-        self._feeder = Feeder(connection, name, self._room, self._recorder, tasks)
+        self._feeder = Feeder(connection, name, self._room, self._recorder, tasks, assembly.cuda_device)
         self._stop = threading.Event()
         self._verdicts = VerdictCache()
         self._abandoning = False
@@ -173,34 +179,39 @@ class Worker:
 
     def _run_slot(self) -> None:
         while (work := self._room.take()) is not None:
-            self._feeder.refill()
-            finished = self._judge(work)
-            if finished is not None:
-                self._recorder.put(finished)
-            self._room.leave(work)
+            with self._running(work):
+                self._judge_and_record(work)
 
     def _run_light(self) -> None:
         while works := self._room.take_light(_LIGHT_TOGETHER):
-            self._feeder.refill()
-            for work in works:
-                finished = self._judge(work)
-                if finished is not None:
-                    self._recorder.put(finished)
-            self._room.leave(*works)
+            with self._running(*works):
+                for work in works:
+                    self._judge_and_record(work)
 
     def _run_asking(self) -> None:
         while (work := self._room.take_asking()) is not None:
+            with self._running(work) as leaving:
+                asked = None
+                if not work.token.cancelled and not is_late(work.member, time.time()):
+                    asked = self._assembly.judge.ask(work.task, work.member.entry.completion, work.token)
+                    if asked.needs_slot:
+                        leaving.pop_all()
+                        self._room.hand_over(work, asked)
+                        continue
+                self._judge_and_record(replace(work, asked=asked))
+
+    @contextmanager
+    def _running(self, *works: Work) -> Iterator[ExitStack]:
+        """Have work that was taken leave the room, also if its thread ends by it: no end of a worker waits for that."""
+        with ExitStack() as leaving:
+            leaving.callback(self._room.leave, *works)
             self._feeder.refill()
-            asked = None
-            if not work.token.cancelled and not is_late(work.member, time.time()):
-                asked = self._assembly.judge.ask(work.task, work.member.entry.completion, work.token)
-                if asked.needs_slot:
-                    self._room.hand_over(work, asked)
-                    continue
-            finished = self._judge(replace(work, asked=asked))
-            if finished is not None:
-                self._recorder.put(finished)
-            self._room.leave(work)
+            yield leaving
+
+    def _judge_and_record(self, work: Work) -> None:
+        finished = self._judge(work)
+        if finished is not None:
+            self._recorder.put(finished)
 
     def _judge(self, work: Work) -> Finished | None:
         """Return what to record, or None if this worker is about to end and others will judge it."""
@@ -265,7 +276,8 @@ class Worker:
     def _beat(self) -> None:
         while not self._stop.is_set():
             try:
-                self._fleet.report(replace(self._info, lacks=self._feeder.lacking()))
+                languages = self._assembly.languages()
+                self._fleet.report(replace(self._info, lacks=self._feeder.lacking(), languages=languages))
                 self._queue.extend(self._info.name, self._feeder.held())
             except ServiceUnavailable as error:
                 log.warning("heartbeat_missed error=%s", error)

@@ -1,14 +1,15 @@
 """The verifiers that come with Assay, one line each, and those that plugins bring."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
-from assay.verifiers.composite.verifier import CompositeVerifier
+from assay.verifiers.composite.verifier import CompositeVerifier, with_composite
 from assay.verifiers.environment.verifier import EnvironmentVerifier
 from assay.verifiers.interface import Verifier
+from assay.verifiers.kernels import building as kernels
 from assay.verifiers.kernels.judging import Measurer
 from assay.verifiers.kernels.verifier import KernelVerifier
 from assay.verifiers.languages.building import Builder
+from assay.verifiers.languages.calls import CallsVerifier
 from assay.verifiers.languages.execute import ExecuteVerifier
 from assay.verifiers.languages.verifier import StdioVerifier
 from assay.verifiers.maths.verifier import MathVerifier
@@ -16,7 +17,7 @@ from assay.verifiers.models.chain import ChainVerifier
 from assay.verifiers.models.judge import JudgeVerifier
 from assay.verifiers.optimisation.optimum import OptimumVerifier
 from assay.verifiers.optimisation.solver import SolverVerifier
-from assay.verifiers.plugins import Plugin, find_plugins
+from assay.verifiers.plugins import find_plugins
 from assay.verifiers.program.verifier import ProgramVerifier
 from assay.verifiers.python import PythonVerifier
 from assay.verifiers.registry import Registry
@@ -70,12 +71,18 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def default_registry(databases: Path | None = None, measurer: Measurer | None = None) -> Registry:
+def default_registry(
+    databases: Path | None = None,
+    measurer: Measurer | None = None,
+    builder: Builder | None = None,
+    cuda_device: str = "0",
+) -> Registry:
     """Return a registry of all verifiers, those of plugins included; whoever assembles a process calls it once.
 
-    `databases` is the operator's folder of databases, and `measurer` what times kernels: only who judges needs them.
+    `databases` is the operator's folder of databases, `measurer` what times kernels, `builder` what compiles programs,
+    and `cuda_device` what kernels are compiled for, as the settings name it: only who judges needs them.
     """
-    own = [*_executed(databases, measurer), *_asking(), *map(RuleVerifier, _RULES)]
+    own = [*_executed(databases, measurer, builder or Builder(), cuda_device), *_asking(), *map(RuleVerifier, _RULES)]
     return with_composite(own, find_plugins({CompositeVerifier.name, *(verifier.name for verifier in own)}))
 
 
@@ -84,13 +91,15 @@ def _asking() -> tuple[Verifier, ...]:
     return ChainVerifier(), JudgeVerifier()
 
 
-def _executed(databases: Path | None, measurer: Measurer | None) -> tuple[Verifier, ...]:
+def _executed(
+    databases: Path | None, measurer: Measurer | None, builder: Builder, cuda_device: str
+) -> tuple[Verifier, ...]:
     """Return the verifiers that run something; some remember, so each registry has its own."""
-    builder = Builder()
     return (
+        CallsVerifier(builder),
         EnvironmentVerifier(),
         ExecuteVerifier(builder),
-        KernelVerifier(measurer=measurer),
+        KernelVerifier(kernels.Builder(cuda_device=cuda_device), measurer),
         MathVerifier(),
         OptimumVerifier(),
         ProgramVerifier(),
@@ -102,10 +111,3 @@ def _executed(databases: Path | None, measurer: Measurer | None) -> tuple[Verifi
         SqlVerifier(databases),
         StdioVerifier(builder),
     )
-
-
-def with_composite(verifiers: Iterable[Verifier], plugins: Iterable[Plugin] = ()) -> Registry:
-    """Return a registry of these verifiers, of those of plugins and of composites of them all."""
-    offered = tuple(plugins)
-    parts = Registry([*verifiers, *(plugin.verifier for plugin in offered if plugin.verifier is not None)], offered)
-    return Registry([*map(parts.get, parts.names), CompositeVerifier(parts)], offered)

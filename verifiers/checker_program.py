@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import sys
+from collections.abc import Sequence
 from typing import Any  # a checker returns anything
 
 import msgpack
@@ -17,12 +18,13 @@ from assay.verifiers.split.channel import Channel
 from assay.verifiers.split.loading import describe, predefine_typing
 from assay.verifiers.split.report import Done, Finished, Prepared, Report, Started, TaskBroken, encode
 
-SCORE = "score:"  # how a partial score stands at the head of a message
+_ROUNDING = 1e-9
+"""By how much a sum of shares may come out above 1."""
 
 
-def pack_items(source: str, items: list[tuple[str, str, str]], start: int) -> bytes:
+def pack_items(source: str, items: Sequence[tuple[str, str, str]], start: int) -> bytes:
     """Return the payload: the checker's source and (stdin, expected, output) of each case from `start` on."""
-    return bytes(msgpack.packb([source, items, start], unicode_errors="surrogatepass"))
+    return bytes(msgpack.packb([source, list(items), start], unicode_errors="surrogatepass"))
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
@@ -50,24 +52,32 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     for index, (stdin, expected, output) in enumerate(items[start:], start):
         tell(Started(index))
         try:
-            outcome, message = read_answer(check(stdin, expected, output))
+            outcome, score, note = read_answer(check(stdin, expected, output))
         except BaseException as error:  # noqa: BLE001 - the task's own code may raise anything
-            outcome, message = Outcome.FAILED, f"the checker raised {describe(error)}"
-        tell(Finished(index, outcome, message))
+            outcome, score, note = Outcome.RUNTIME_ERROR, 0.0, f"the checker raised {describe(error)}"
+        tell(Finished(index, outcome, f"{score!r} {note}"))  # the score first: a note may be an output's words
     tell(Done())
     return 0
 
 
-def read_answer(answer: Any) -> tuple[Outcome, str]:
-    """Return outcome and message of what a checker returned: a bool, a score, or (bool or score, text)."""
+def read_answer(answer: Any) -> tuple[Outcome, float, str]:
+    """Return outcome, score and note of what a checker returned: a bool, a score, or (bool or score, text).
+
+    Raises ValueError for a score above 1, of which nobody knows what it is worth, and TypeError for what is no number:
+    a text may be the output's own.
+    """
     note = ""
     if isinstance(answer, tuple) and len(answer) == 2:
         answer, note = answer[0], str(answer[1])
     if answer is None:
-        return Outcome.FAILED, "the checker returned None"
+        return Outcome.FAILED, 0.0, "the checker returned None"
+    if isinstance(answer, str | bytes | bytearray):
+        raise TypeError(f"it returned {type(answer).__name__}: a bool or a score from 0 to 1 is wanted")
     score = float(answer)  # what cannot be a number raises, and is not accepted
+    if score > 1.0 + _ROUNDING and math.isfinite(score):
+        raise ValueError(f"it returned {score!r}: a score is from 0 to 1")
     if not math.isfinite(score) or score <= 0.0:
-        return Outcome.FAILED, note
+        return Outcome.FAILED, 0.0, note
     if score >= 1.0:
-        return Outcome.PASSED, note
-    return Outcome.FAILED, f"{SCORE}{score!r} {note}"
+        return Outcome.PASSED, 1.0, note
+    return Outcome.FAILED, score, note or f"scored {score!r}"

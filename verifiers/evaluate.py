@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from assay.errors import Inconclusive, InfraFault, TaskFault, VerifierFault
+from assay.errors import Inconclusive, InfraFault, MemoryRanOut, TaskFault, VerifierFault
 from assay.outcomes import Outcome
 from assay.sandboxes.enforcement import check_enforceable
 from assay.sandboxes.interface import Slot
@@ -168,8 +168,9 @@ class Evaluator:
         origin: Mapping[str, str] = {}
         verdict = _UNDECIDED
         deaths = Deaths()
-        for round_ in range(self._retries + 1):
-            lend = pool.alone if verdict.outcome is Outcome.INCONCLUSIVE and round_ else pool.slot
+        is_crowded = False
+        for _ in range(self._retries + 1):
+            lend = pool.alone if is_crowded else pool.slot
             try:
                 with lend() as slot:
                     started = time.monotonic()
@@ -179,6 +180,8 @@ class Evaluator:
                 verdict = self._verdict_of(TaskFault(OWN_DOING) if deaths.are_its_own() else error, token)
             except Exception as error:  # noqa: BLE001 - the boundary: every fault ends here
                 verdict = self._verdict_of(error, token)
+                is_crowded = isinstance(error, MemoryRanOut)
+            is_crowded |= verdict.outcome is Outcome.INCONCLUSIVE
             if token.cancelled or verdict.outcome not in (Outcome.INFRA_ERROR, Outcome.INCONCLUSIVE):
                 break
         version = self._registry.get(task.verifier).version

@@ -11,7 +11,7 @@ _OPENING = re.compile(r"\s*<(?:think|thinking)>", re.IGNORECASE)
 _CLOSING = re.compile(r"</(?:think|thinking)>", re.IGNORECASE)
 _CLOSING_LINE = re.compile(r"^[ \t]*</(?:think|thinking)>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _REASONING_TAG = re.compile(r"<(/?)(?:think|thinking)>", re.IGNORECASE)
-_FENCE = re.compile(r"([ \t]*)(`{3,})([^`]*)")
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})([^`]*)")
 PYTHON_TAG = re.compile(r"(?:python|py)[\d.]*", re.IGNORECASE)
 """Tags of fenced blocks that hold Python."""
 _TAG = re.compile(r"[\s{.]*([^\s{},:;]*)")
@@ -91,7 +91,7 @@ def _drop_reasoning(text: str) -> str:
 class _Open:
     indent: str
     width: int
-    ticks: int
+    ticks: str
     tag: str
     line: int
 
@@ -102,15 +102,15 @@ def _find_blocks(lines: list[str], deepest: int | None, tag: re.Pattern[str]) ->
     fenced = False
     current: _Open | None = None
     for number, line in enumerate(lines):
-        match = _FENCE.fullmatch(line) if "```" in line else None
+        match = _FENCE.fullmatch(line) if "```" in line or "~~~" in line else None
         if match is None:
             continue
         indent, ticks, info = match.groups()
         width = len(indent.expandtabs(4))
         if current is None:
-            if deepest is None or width <= deepest:
-                current = _Open(indent, width, len(ticks), info.strip(), number)
-        elif len(ticks) >= current.ticks and not info.strip() and width <= current.width + _SHALLOW:
+            if (deepest is None or width <= deepest) and _opens(ticks, info):
+                current = _Open(indent, width, ticks, info.strip(), number)
+        elif ticks.startswith(current.ticks) and not info.strip() and width <= current.width + _SHALLOW:
             _add(found, lines, current, number, tag)
             fenced, current = True, None
     end = len(lines)
@@ -125,10 +125,15 @@ def _find_blocks(lines: list[str], deepest: int | None, tag: re.Pattern[str]) ->
     return tuple(filled or kept), fenced, end
 
 
+def _opens(ticks: str, info: str) -> bool:
+    """Whether a fence opens a block; of tildes it needs a tag: without one they underline a heading in a docstring."""
+    return ticks.startswith("`") or (bool(info.strip()) and "~" not in info)
+
+
 def _add(found: list[tuple[Block, bool]], lines: list[str], opened: _Open, end: int, tag: re.Pattern[str]) -> None:
     name = named.group(1) if (named := _TAG.match(opened.tag)) else ""
     tagged = tag.fullmatch(name) is not None
-    code = "\n".join(_dedent(line, opened) for line in lines[opened.line + 1 : end])
+    code = "\n".join(_dedent(line, opened) for line in lines[opened.line + 1 : end]).removeprefix("\ufeff")
     found.append((Block(code + "\n" if code else "", tagged), tagged or not opened.tag))
 
 

@@ -7,7 +7,7 @@ what is added to them.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -73,20 +73,25 @@ def complete(group: Iterable[Judged]) -> list[Result]:
 
 
 class Waiting:
-    """Holds results back until their group is complete; for whoever scores in one process. Not thread-safe."""
+    """Holds results back until their group is complete; for whoever scores in one process. Not thread-safe.
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
-        self._left = dict(sizes)
+    `size_of` is asked once for each group, when its first result comes; a group that is complete is forgotten.
+    """
+
+    def __init__(self, size_of: Callable[[str], int]) -> None:
+        self._size_of = size_of
+        self._left: dict[str, int] = {}
         self._waiting: dict[str, list[Judged]] = {}
 
     def take(self, judged: Judged) -> list[Result]:
         """Take in one result and return those that are final now."""
         group = judged.result.group
-        self._left[group] -= 1
+        self._left[group] = (self._left[group] if group in self._left else self._size_of(group)) - 1
         final = [] if judged.takes_part else [judged.result]
         if judged.takes_part:
             self._waiting.setdefault(group, []).append(judged)
         if self._left[group] == 0:
+            del self._left[group]
             final += complete(self._waiting.pop(group, ()))
         return final
 

@@ -12,6 +12,9 @@ Found = TypeVar("Found")
 
 OWN_DOING = "the task's own code kills the process that it runs in (SIGKILL), at every try"
 
+MOST_TRIES = 8
+"""Of what dies while the kernel kills for memory."""
+
 
 class Killed(SandboxFault):
     """A process of trusted code was killed, and not by us; no completion can reach it."""
@@ -39,16 +42,16 @@ def was_killed(child: Child) -> bool:
 def settle(play: Callable[[], Found], own: Callable[[], Found]) -> Found:
     """Return what `play` does, once more if it is Killed; if it is again, by its own doing, return what `own` does.
 
-    Raises Killed if it may have been the kernel, for want of memory.
+    Where the kernel has killed for memory between two tries, it is tried again: that may have been a neighbour, over a
+    limit of its own. Raises Killed if it was so between all of them.
     """
     deaths = Deaths()
-    try:
-        return play()
-    except Killed:
-        deaths.are_its_own()
-    try:
-        return play()
-    except Killed:
-        if not deaths.are_its_own():
-            raise
+    for left in reversed(range(MOST_TRIES)):
+        try:
+            return play()
+        except Killed:
+            if deaths.are_its_own():
+                break
+            if not left:
+                raise
     return own()

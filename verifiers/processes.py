@@ -35,31 +35,34 @@ def started(slot: Slot, launch: Launch) -> Iterator[tuple[Child, socket.socket]]
         yield child, ours
 
 
-def listen(slot: Slot, launch: Launch, most_bytes: int, asked: str) -> tuple[Child, bytes]:
+def listen(
+    slot: Slot, launch: Launch, most_bytes: int, asked: str, began: Callable[[], None] = lambda: None
+) -> tuple[Child, bytes]:
     """Run a process that no completion's code can reach to its end, reading what it tells meanwhile; return both.
 
     One that tells more than `most_bytes` is ended: what is returned is then longer. One that is killed, and not by us,
     is run again; what happens every time is its own doing, and returned. `asked` names in messages what it does.
+    `began` is called whenever its clock starts: what a jail and an interpreter take before that is not its time.
     Raises SandboxFault if the jail breaks or the kernel may have killed for want of memory, Inconclusive if the machine
     was too busy.
     """
-    run = partial(_listen, slot, launch, most_bytes, asked)
+    run = partial(_listen, slot, launch, most_bytes, asked, began)
     return settle(run, partial(run, outside=False))
 
 
 def frames(
-    slot: Slot, child: Child, sock: socket.socket, patience_s: Callable[[], float] = lambda: POLL_S
+    slot: Slot, child: Child, sock: socket.socket, look_after: Callable[[], float] = lambda: POLL_S
 ) -> Iterator[bytes]:
     """Yield the bodies of the frames that a process sends until it ends. Raises Garbled for one that is too large.
 
-    `patience_s` is asked before each wait for how long that may take; it may kill the process.
+    `look_after` is called before each wait, and says how long that may take; it may end the process.
     """
     inbox = Inbox(sock)
     ended = False
     while not ended:
         ended = child.exit is not None
         if not ended:
-            slot.wait(() if inbox.closed else (sock,), patience_s())
+            slot.wait(() if inbox.closed else (sock,), look_after())
         yield from inbox.take()
 
 
@@ -71,7 +74,9 @@ def check_timed(cut_by: Outcome | None, what: str) -> None:
 
 def read_left(sock: socket.socket, most_bytes: int) -> bytes:
     """Return what a process that has ended left in its socket; no more is read once `most_bytes` are passed."""
-    return _Told(sock, most_bytes).take()
+    told = _Told(sock, most_bytes)
+    told.take()
+    return told.said
 
 
 class _Told:
@@ -87,8 +92,13 @@ class _Told:
     def is_over(self) -> bool:
         return len(self._told) > self._most_bytes
 
-    def take(self) -> bytes:
-        """Return all of it, with what has come since."""
+    @property
+    def said(self) -> bytes:
+        """All of it."""
+        return bytes(self._told)
+
+    def take(self) -> None:
+        """Take in what has come since."""
         while not self.is_closed and not self.is_over:
             try:
                 part = self._sock.recv(_PART_BYTES, socket.MSG_DONTWAIT)
@@ -98,12 +108,14 @@ class _Told:
                 part = b""
             self.is_closed = not part
             self._told += part
-        return bytes(self._told)
 
 
-def _listen(slot: Slot, launch: Launch, most_bytes: int, asked: str, *, outside: bool = True) -> tuple[Child, bytes]:
+def _listen(
+    slot: Slot, launch: Launch, most_bytes: int, asked: str, began: Callable[[], None], *, outside: bool = True
+) -> tuple[Child, bytes]:
     """Listen once. Raises Killed for a process that is killed, if that may have come from outside."""
     with started(slot, launch) as (child, sock):
+        began()
         said, is_over = _follow(slot, child, sock, most_bytes)
     check_timed(child.cut_by, asked)
     if outside and not is_over and was_killed(child):
@@ -118,8 +130,8 @@ def _follow(slot: Slot, child: Child, sock: socket.socket, most_bytes: int) -> t
         ended = child.exit is not None
         if not ended:
             slot.wait(() if told.is_closed or told.is_over else (sock,), POLL_S)
-        said = told.take()
+        told.take()
         if told.is_over:
             child.kill()
         if ended:
-            return said, told.is_over
+            return told.said, told.is_over

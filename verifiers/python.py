@@ -6,13 +6,13 @@ from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
-from assay.verifiers.checking import check_outputs
+from assay.verifiers.checking import check_against_answers
 from assay.verifiers.comparison import Comparison, parse_comparison
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.python_task import FenceRule, OracleMode, PythonTask, Style
 from assay.verifiers.scoring import Mark, Policy, Trace, conclude, refuse
 from assay.verifiers.split.assembly import Sources
-from assay.verifiers.split.cast import Casting
+from assay.verifiers.split.casting import Casting
 from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.split.placement import Placement, Placements
 from assay.verifiers.split.plan import Plan
@@ -112,7 +112,7 @@ def _judge_program(task: PythonTask, sources: Sources, slot: Slot) -> Verdict:
     marks = judged.marks
     if task.checker is not None and judged.refused is None:
         texts = [(case.stdin or "", case.stdout or "") for case in task.cases or ()]
-        marks = check_outputs(slot, task.checker, texts, judged, task.limits)
+        marks = check_against_answers(slot, task.checker, texts, judged, task.limits)
     return _conclude(task, marks, judged.refused, judged.trace, task.weights)
 
 

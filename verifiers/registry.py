@@ -57,7 +57,7 @@ class Registry:
             raise InvalidRequest(self.missing(name), path=f"{path}.verifier", fix=choices(name, self.names))
         verifier = self._by_name[name]
         try:
-            with self._refusing_faults(name, path):
+            with self._refusing_faults(document, path):
                 task = self._typed(verifier, document, path)
         except InvalidRequest as error:
             if "verifier" not in document and _may_be_of_another(
@@ -78,14 +78,15 @@ class Registry:
         return task
 
     @contextmanager
-    def _refusing_faults(self, name: str, path: str) -> Iterator[None]:
-        """Refuse a task over which the code of a plugin fails: whatever that raises, it takes nothing down."""
-        origin = self.origin(name)
+    def _refusing_faults(self, document: Mapping[str, Any], path: str) -> Iterator[None]:
+        """Refuse a task over which the code of a plugin fails, or of a part that is one: it takes nothing down."""
         try:
             yield
         except RequestError:
             raise
         except BaseException as error:
+            known = ((name, self.origin(name)) for name in _named(document))
+            name, origin = next((one for one in known if one[1]), ("", ""))
             if not origin or is_ctrl_c(error):
                 raise
             what = f"the verifier {name!r} of {origin} cannot read this task: it raised {told(error)}"
@@ -111,6 +112,17 @@ class Registry:
                 fix=choices(profile, known) if known else "leave it out, or score that task apart",
             )
         return {**document, "profile": profile}
+
+
+def _named(document: object) -> Iterator[str]:
+    """Yield the verifiers of a task, of its parts and of a chain's answer, as far as they are named."""
+    if not isinstance(document, Mapping):
+        return
+    if isinstance(name := document.get("verifier"), str):
+        yield name
+    parts = document.get("terms")
+    for inner in (document.get("task"), document.get("answer"), *(parts if isinstance(parts, list | tuple) else ())):
+        yield from _named(inner)
 
 
 def _may_be_of_another(verifier: Verifier, document: Mapping[str, Any], field: str) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any  # Any: a document that is not typed yet
 
-from assay.sandboxes.interface import Slot
-
 
 def missing_modules(names: Iterable[str]) -> list[str]:
     """Return those that cannot be imported here, without importing any."""
@@ -27,12 +25,12 @@ def document_including(document: Mapping[str, Any], modules: Iterable[str]) -> M
     return {**document, "requires": [*including(required, modules)]}
 
 
-def versions_in(slot: Slot, distributions: Iterable[str]) -> dict[str, str]:
-    """Return the versions of those distributions that attempts in the slot find, for the `versions` of results.
+def versions_in(origin: Mapping[str, str], distributions: Iterable[str]) -> dict[str, str]:
+    """Return the versions of those distributions that attempts find, for the `versions` of results.
 
-    Of a container's image only its digest is known here, which stands there anyway.
+    `origin` is their slot's. Of a container's image only its digest is known here, which stands there anyway.
     """
-    if slot.origin:
+    if origin:
         return {}
     return {name: version for name in distributions if (version := _version(name)) is not None}
 

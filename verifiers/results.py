@@ -47,7 +47,7 @@ def build_result(
         stderr=verdict.stderr if keep else "",
         exit_code=verdict.exit_code,
         usage=verdict.usage,
-        timing=Timing(queued_s=round(place.queued_s, 6), run_s=round(evaluation.run_s, 6)),
+        timing=_timing(place, evaluation),
         verifier=task.verifier,
         versions=versions(task, evaluation),
         sandbox=evaluation.sandbox,
@@ -56,6 +56,12 @@ def build_result(
         details=verdict.details,
         metadata={**task.metadata, **attempt.metadata},
     )
+
+
+def _timing(place: Place, evaluation: Evaluation) -> Timing:
+    """Return how long it was queued, for a slot or for a device, and how long it ran."""
+    waited_s = min(evaluation.verdict.waited_s, evaluation.run_s)
+    return Timing(queued_s=round(place.queued_s + waited_s, 6), run_s=round(evaluation.run_s - waited_s, 6))
 
 
 def versions(task: TaskBase, evaluation: Evaluation) -> Mapping[str, str]:

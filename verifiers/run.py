@@ -7,14 +7,14 @@ from pydantic import ConfigDict, Field, model_validator
 from assay.sandboxes.interface import Slot
 from assay.schema import Scoring, TaskBase, Verdict
 from assay.verifiers.comparison import parse_comparison
-from assay.verifiers.languages.building import Builder, Refused
+from assay.verifiers.languages.building import Builder
 from assay.verifiers.languages.choosing import Wanted, choose_runner
 from assay.verifiers.languages.table import PYTHON
-from assay.verifiers.languages.task import FilePath, LanguageName, as_bytes
+from assay.verifiers.languages.task import Files, LanguageName, as_bytes, named_files, refuse_taken
 from assay.verifiers.python_task import ComparisonText, Dotted, FenceRule
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.rules.rule import refuse_limits_of_tests
-from assay.verifiers.scoring import Mark, Policy, conclude, refuse
+from assay.verifiers.scoring import Policy
 from assay.verifiers.stdio import Case, run_cases
 
 
@@ -27,6 +27,8 @@ class RunTask(TaskBase):
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": "hello", "verifier": "run", "stdout": "hello\n"}]})
 
     verifier: Literal["run"] = "run"
+    prompt: str = ""
+    """What the model was asked; it does not take part in judging. `assay check` looks in it for the tests."""
     language: LanguageName = PYTHON
     """Of the completion; which there are is listed by `assay doctor`."""
     stdin: str = ""
@@ -35,7 +37,7 @@ class RunTask(TaskBase):
     """What it must write; default: anything."""
     compare: ComparisonText = "trailing_whitespace"
     """How output is compared: exact, trailing_whitespace, tokens, lines_unordered or float(TOL)."""
-    files: dict[FilePath, str] = Field(default_factory=dict)
+    files: Files = Field(default_factory=dict)
     """Texts that lie beside the program, by their paths."""
     forbid: tuple[Dotted, ...] = ()
     """Modules and names whose use in a completion in Python is a `violation`."""
@@ -50,6 +52,7 @@ class RunTask(TaskBase):
             raise misplaced(("scoring",), "'weighted' needs several tests, and this is one", "leave it out")
         if self.forbid and (self.language != PYTHON or self.files):
             raise misplaced(("forbid",), "it goes with a single source in Python", "leave it out")
+        refuse_taken(self.language, named_files(self.files))
         refuse_limits_of_tests(self)
         return self
 
@@ -76,13 +79,10 @@ class RunVerifier:
     def judge(self, task: RunTask, completion: str, slot: Slot) -> Verdict:
         """Return the verdict. Raises InfraFault and Inconclusive."""
         ready = choose_runner(slot, self._builder, completion, _wanted(task))
-        if isinstance(ready, Refused):
-            return refuse(ready.outcome, ready.message, [Mark(ready.outcome)], ready.trace)
         cases = [Case(task.stdin, task.stdout)]
         judged = run_cases(ready.run, cases, task.limits, parse_comparison(task.compare))
-        if judged.refused is not None:
-            return refuse(*judged.refused, judged.marks, judged.trace)
-        return conclude(judged.marks, Policy(pass_threshold=task.pass_threshold), judged.trace)
+        verdict = judged.verdict(Policy(pass_threshold=task.pass_threshold))
+        return verdict.model_copy(update={"versions": ready.versions})
 
 
 def _wanted(task: RunTask) -> Wanted:

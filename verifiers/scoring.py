@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Exit
@@ -84,18 +85,24 @@ def refuse(outcome: Outcome, message: str, marks: Sequence[Mark], trace: Trace) 
 
 
 def reward_of(marks: Sequence[Mark], policy: Policy) -> float:
-    """Return the reward of the marks under the policy, between 0 and 1."""
+    """Return the reward of the marks under the policy, between 0 and 1: as on paper, so that it meets a threshold."""
     if not marks:
         return 0.0
     match policy.scoring:
         case Scoring.SHARE:
-            return sum(mark.score for mark in marks) / len(marks)
+            return float(sum(_exact(mark.score) for mark in marks) / len(marks))
         case Scoring.ALL:
             return 1.0 if all(mark.outcome is Outcome.PASSED for mark in marks) else 0.0
         case Scoring.WEIGHTED:
-            total = sum(policy.weights)
-            earned = sum(weight * mark.score for weight, mark in zip(policy.weights, marks, strict=True))
-            return earned / total if total > 0 else 0.0
+            weights = [_exact(weight) for weight in policy.weights]
+            total = sum(weights)
+            earned = sum(weight * _exact(mark.score) for weight, mark in zip(weights, marks, strict=True))
+            return float(earned / total) if total > 0 else 0.0
+
+
+def _exact(value: float) -> Fraction:
+    """Return the decimal that a number is written as: three times 0.7 is 2.1."""
+    return Fraction(repr(float(value)))
 
 
 def why(reward: float, most: float, threshold: float | None, reason: str) -> str:

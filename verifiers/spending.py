@@ -3,11 +3,14 @@
 import time
 from collections.abc import Callable
 
-from assay.errors import Inconclusive
+from assay.errors import Inconclusive, TaskFault
 from assay.outcomes import LIMIT_HITS, Outcome
 from assay.sandboxes.running import STARVED_FACTOR
 from assay.schema import Limits
 from assay.verifiers.scoring import Mark
+
+CHECKS_LEAST_S = 20.0
+"""Seconds that the checks of an attempt have together at least, however short its wall time is."""
 
 
 def share_of(limits: Limits, parts: int) -> Limits:
@@ -18,11 +21,10 @@ def share_of(limits: Limits, parts: int) -> Limits:
 class Budget:
     """Counts the run time and the limit hits of an attempt's tests. Seconds without a core are not counted."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic, *, used_s: float = 0.0) -> None:
-        """`used_s` is what the attempt has used already."""
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits = limits
         self._clock = clock
-        self._used_s = used_s
+        self._used_s = 0.0
         self._hits = 0
         self._failed = False
         self._started: float | None = None
@@ -31,6 +33,11 @@ class Budget:
     def used_s(self) -> float:
         """Seconds that what has ended has used."""
         return self._used_s
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds that there are for all."""
+        return self._limits.attempt_wall_s
 
     def start(self) -> None:
         """A test, or the loading of the completion, begins."""
@@ -51,6 +58,11 @@ class Budget:
     def pause(self, starved_s: float = 0.0) -> None:
         """What ran was no test: its time counts, nothing else."""
         self._used_s = self._spent_s(starved_s)
+        self._started = None
+
+    def take_back(self, used_s: float) -> None:
+        """What ran since `used_s` were used was ended from outside and runs again: its time does not count."""
+        self._used_s = used_s
         self._started = None
 
     def spend(self, mark: Mark, starved_s: float = 0.0) -> None:
@@ -76,3 +88,32 @@ class Budget:
     def _spent_s(self, starved_s: float) -> float:
         running = 0.0 if self._started is None else max(0.0, self._clock() - self._started - starved_s)
         return self._used_s + running
+
+
+def budget_of_checks(limits: Limits) -> Budget:
+    """Return what all checks of an attempt have together: as much again as its tests, and at least CHECKS_LEAST_S.
+
+    Whatever its program has used: a slow one must not make its task look broken.
+    """
+    return Budget(limits.model_copy(update={"attempt_wall_s": max(limits.attempt_wall_s, CHECKS_LEAST_S)}))
+
+
+def out_of_time(budget: Budget) -> Mark:
+    """Return the mark of an output for whose check there is no time."""
+    return Mark(
+        Outcome.TIMEOUT, f"checking its outputs took longer than the {budget.wall_s:.6g} s that there are for it"
+    )
+
+
+def check_fast_enough(check_own: Callable[[Budget], object], count: int, budget: Budget) -> None:
+    """Raise TaskFault if a checker could not be done with `count` of the task's own answers in the time for them.
+
+    `check_own` has it check one, on the budget that it is handed. Otherwise it is the outputs that it took so long for.
+    """
+    own = Budget(Limits(attempt_wall_s=budget.wall_s))
+    check_own(own)
+    if own.used_s * count >= budget.wall_s:
+        raise TaskFault(
+            f"the checker takes {own.used_s:.3g} s for the task's own answer, too long for {count} outputs within"
+            f" {budget.wall_s:.6g} s: make it faster, or raise attempt_wall_s"
+        )

@@ -4,19 +4,23 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from assay.errors import InfraFault, SandboxFault
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
-from assay.schema import Limits, Usage
+from assay.schema import Limits, Usage, Verdict
 from assay.verifiers.comparison import Comparison
+from assay.verifiers.killed import was_killed
 from assay.verifiers.processes import POLL_S, check_timed, read_left, started
-from assay.verifiers.scoring import Mark, Trace, add_usage, end_of, passed
+from assay.verifiers.scoring import Mark, Policy, Trace, add_usage, conclude, end_of, passed, refuse
 from assay.verifiers.spending import Budget
-from assay.verifiers.stdio_program import STARTED
+from assay.verifiers.stdio_program import NOT_WRITTEN, STARTED
 from assay.verifiers.surroundings import Surroundings
 
 PROGRAM = "assay.verifiers.stdio_program"
 MOST_REPORTED = 65_536
 """Bytes of a process's report that are read."""
+WORD_BYTES = 8192
+"""Bytes of a process's word that are taken at once."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Run:
     usage: Usage
     refused: tuple[Outcome, str] | None = None
     report: bytes = b""
+    is_killed: bool = False
+    """Whether a SIGKILL that is not ours ended it. A candidate can do that to itself; trusted code has no reason to."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +61,44 @@ class Judged:
     used_s: float = 0.0
     """Seconds of the attempt's wall time that they have used."""
 
+    def verdict(self, policy: Policy) -> Verdict:
+        """Return what they come to; nothing where no case could run."""
+        if self.refused is not None:
+            return refuse(*self.refused, self.marks, self.trace)
+        return conclude(self.marks, policy, self.trace)
 
+
+Receive = Callable[[socket.socket], bytes]
+"""Takes what is there of a process's word from its status socket, without waiting."""
 Runner = Callable[[bytes, Budget], Run]
 """Runs a program on what it reads, within what is left of the attempt's time."""
+Player = Callable[[Case, Budget], tuple[Run, Mark]]
+"""Plays a case within what is left of the attempt's time; the mark counts where the program was not refused."""
+
+
+def python_launch(payload: bytes, limits: Limits, around: Surroundings) -> Launch:
+    """Return what runs a Python program in a fork of a warm interpreter; `payload` is of `pack_sources`."""
+    return Launch(Role.CANDIDATE, PROGRAM, payload, limits, around.of_programs, network=around.network)
 
 
 def python_runner(slot: Slot, payload: bytes, limits: Limits, around: Surroundings) -> Runner:
-    """Return what runs a Python program in a fork of a warm interpreter; `payload` is of `pack_sources`."""
-
-    def run(stdin: bytes, budget: Budget) -> Run:
-        launch = Launch(Role.CANDIDATE, PROGRAM, payload, limits, around.flavour, (), stdin, around.network)
-        return run_case(slot, launch, budget)
-
-    return run
+    """Return what runs that Python program on an input."""
+    launch = python_launch(payload, limits, around)
+    return lambda stdin, budget: run_case(slot, replace(launch, stdin=stdin), budget)
 
 
 def run_cases(run: Runner, cases: Sequence[Case], limits: Limits, comparison: Comparison) -> Judged:
     """Run every case and compare. Raises Inconclusive if the machine was too busy, SandboxFault if a jail broke."""
+
+    def play(case: Case, budget: Budget) -> tuple[Run, Mark]:
+        ran = run(case.stdin.encode("utf-8", "surrogatepass"), budget)
+        return ran, mark_run(ran, case, comparison)
+
+    return play_cases(play, cases, limits)
+
+
+def play_cases(play: Player, cases: Sequence[Case], limits: Limits) -> Judged:
+    """Play every case for which the attempt has time. Raises what `play` raises."""
     budget = Budget(limits)
     runs: list[Run] = []
     marks: list[Mark] = []
@@ -80,12 +107,11 @@ def run_cases(run: Runner, cases: Sequence[Case], limits: Limits, comparison: Co
         if refusal is not None:
             marks.append(refusal)
             continue
-        ran = run(case.stdin.encode("utf-8", "surrogatepass"), budget)
+        ran, mark = play(case, budget)
         runs.append(ran)
         if ran.refused is not None:
             same = tuple(Mark(ran.refused[0], ran.refused[1]) for _ in cases)
             return Judged(same, ran.refused, _trace(runs))
-        mark = mark_run(ran, case, comparison)
         budget.spend(mark)
         marks.append(mark)
     return Judged(tuple(marks), None, _trace(runs), tuple(ran.stdout for ran in runs), budget.used_s)
@@ -101,14 +127,21 @@ def mark_run(run: Run, case: Case, comparison: Comparison) -> Mark:
     return Mark(Outcome.FAILED, f"{difference} ({comparison.mode} comparison)")
 
 
-def run_case(slot: Slot, launch: Launch, budget: Budget) -> Run:
-    """Run a program to its end. Raises Inconclusive if the machine was too busy, SandboxFault if a jail broke.
+def receive_word(status: socket.socket) -> bytes:
+    """Take what is there of a process's word. Raises BlockingIOError where nothing is."""
+    return status.recv(WORD_BYTES, socket.MSG_DONTWAIT)
+
+
+def run_case(slot: Slot, launch: Launch, budget: Budget, receive: Receive = receive_word) -> Run:
+    """Run a program to its end.
 
     `launch` is complete but for its descriptors: the only one is a status socket, on which the process says `STARTED`
-    before it runs the program, or why it does not.
+    before it runs the program, or why it does not. Raises Inconclusive if the machine was too busy, SandboxFault if a
+    jail broke, or the process was killed from outside before it ran the program, InfraFault if the machine had no room
+    for the program's files.
     """
     with started(slot, launch) as (child, sock):
-        said = _await_word(slot, child, sock)
+        said = await_word(slot, child, sock, receive)
         runs = said.startswith(STARTED)
         if runs and child.exit is None:
             child.start_clock(keeps_output=True)  # the other was for compiling, which prints nothing
@@ -116,15 +149,15 @@ def run_case(slot: Slot, launch: Launch, budget: Budget) -> Run:
         over = _await_end(slot, child, budget)
         budget.pause(child.starved_s())
         check_timed(child.cut_by, "the program")
-        run = _describe_end(child, launch.limits)
+        run = describe_end(child, launch.limits)
         if not runs:
-            return replace(run, refused=_refusal(said) or (run.outcome, run.message))
+            return refused(replace(run, is_killed=run.is_killed and not over), said)
         report = said.removeprefix(STARTED) + read_left(sock, MOST_REPORTED)
         run = replace(run, report=report[:MOST_REPORTED])
-    return replace(run, outcome=over.outcome, message=over.message) if over else run
+    return replace(run, outcome=over.outcome, message=over.message, is_killed=False) if over else run
 
 
-def _await_word(slot: Slot, child: Child, status: socket.socket) -> bytes:
+def await_word(slot: Slot, child: Child, status: socket.socket, receive: Receive = receive_word) -> bytes:
     """Return what the program said before it ran, or died: that it starts, or why it does not."""
     said = b""
     while not said.startswith(STARTED):
@@ -132,7 +165,7 @@ def _await_word(slot: Slot, child: Child, status: socket.socket) -> bytes:
         if not ended:
             slot.wait((status,), POLL_S)
         try:
-            part = status.recv(8192, socket.MSG_DONTWAIT)
+            part = receive(status)
         except BlockingIOError:
             if ended:
                 break
@@ -156,12 +189,26 @@ def _await_end(slot: Slot, child: Child, budget: Budget) -> Mark | None:
     return cut
 
 
+def refused(run: Run, said: bytes) -> Run:
+    """Return the run of what ended before it ran its program, with the reason; `said` is its word.
+
+    Raises SandboxFault if it was killed from outside, InfraFault if the machine had no room for its files.
+    """
+    if run.is_killed:
+        raise SandboxFault("what starts the program was killed from outside")
+    outcome, message = _refusal(said) or (run.outcome, run.message)
+    if outcome is Outcome.INFRA_ERROR and message.startswith(NOT_WRITTEN):
+        raise InfraFault(message)
+    return replace(run, refused=(outcome, message))
+
+
 def _refusal(said: bytes) -> tuple[Outcome, str] | None:
     word, _, message = said.decode("utf-8", "replace").partition(" ")
     return (Outcome(word), message) if word in set(Outcome) else None
 
 
-def _describe_end(child: Child, limits: Limits) -> Run:
+def describe_end(child: Child, limits: Limits) -> Run:
+    """Say how a child that has ended did, and what it left."""
     exit_ = child.exit
     assert exit_ is not None
     outcome, message = Outcome.PASSED, ""
@@ -173,7 +220,7 @@ def _describe_end(child: Child, limits: Limits) -> Run:
         message = last[:500].decode("utf-8", "replace")
         if last.startswith(b"MemoryError"):
             outcome = Outcome.MEMORY_EXCEEDED
-    return Run(outcome, message, child.stdout, stderr, exit_.code, child.usage)
+    return Run(outcome, message, child.stdout, stderr, exit_.code, child.usage, is_killed=was_killed(child))
 
 
 def _trace(runs: Sequence[Run]) -> Trace:

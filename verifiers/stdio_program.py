@@ -5,12 +5,12 @@ Until it says `started` on the status socket it runs no line of the completion; 
 
 import atexit
 import builtins
+import errno
 import gc
 import io
 import os
 import random
 import site
-import socket
 import sys
 import threading
 import warnings
@@ -19,14 +19,18 @@ from collections.abc import Callable
 from types import ModuleType, TracebackType
 from typing import Any  # Any: a program's globals hold anything
 
+from assay.outcomes import Outcome
 from assay.verifiers.split.assembly import Program
 from assay.verifiers.split.loading import build, forget_typing, unpack_sources
 
 Finish = Callable[[dict[str, Any]], None]
 
 STARTED = b"started"
+NOT_WRITTEN = "its files cannot be written"
+"""How the words begin for files that could not be laid out."""
 _OWN_FRAMES = 30  # frames of ours below the program's; it is to have the usual 1,000 above them
 _LONGEST = 2000
+_OURS = f"{__name__.partition('.')[0]}."
 _STREAMS = (
     (0, "stdin", "r", "surrogateescape"),
     (1, "stdout", "w", "surrogateescape"),
@@ -35,26 +39,60 @@ _STREAMS = (
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
-    """Run the program in `payload` and return its exit code; what cannot run is told on the status socket `fds[0]`."""
-    with socket.socket(fileno=fds[0]) as status:
-        program = make_ready(payload, status)
-        if program is None:
-            return 1
-        status.sendall(STARTED)
+    """Run the program in `payload` and return its exit code; what cannot run is told on the status socket `fds[0]`.
+
+    Two more descriptors take the places of standard input and output.
+    """
+    take_streams(fds[1:])
+    status = fds[0]  # a number: a socket object costs 40 pages
+    program = make_ready(payload, status)
+    if program is None:
+        return 1
+    os.write(status, STARTED)
+    os.close(status)
     return run(program, lambda _: None)
 
 
-def make_ready(payload: bytes, status: socket.socket) -> Program | None:
+def take_streams(fds: tuple[int, ...]) -> None:
+    """Make these two descriptors, if there are any, what the program reads and writes."""
+    for target, fd in enumerate(fds):
+        os.dup2(fd, target)
+        os.close(fd)
+
+
+def make_ready(payload: bytes, status: int) -> Program | None:
     """Build the program and its surroundings; None if it cannot run, which is then told on the status socket."""
     sources, _, forbid = unpack_sources(payload)
     path = _path()
     program = build(sources, forbid, path)
     if not isinstance(program, Program):
         outcome, message = program
-        status.sendall(f"{outcome} {message[:_LONGEST]}".encode("utf-8", "replace"))
+        _refuse(status, outcome, message)
         return None
-    _prepare(program, path, payload)
+    text = program.text.encode("utf-8", "surrogatepass")
+    try:
+        _write(path, text)
+    except OSError as error:
+        _refuse(status, _blame(error, len(text)), f"{NOT_WRITTEN}: {error.strerror}")
+        return None
+    _prepare(path, payload)
     return program
+
+
+def _refuse(status: int, outcome: str, message: str) -> None:
+    os.write(status, f"{outcome} {message[:_LONGEST]}".encode("utf-8", "replace"))
+
+
+def _write(path: str, text: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(text)
+
+
+def _blame(error: OSError, size: int) -> Outcome:
+    """Return whose fault it is that a program cannot be written: its own where there never was room for its size."""
+    place = os.statvfs(".")
+    is_too_large = error.errno == errno.EFBIG or size > place.f_blocks * place.f_frsize > 0
+    return Outcome.RUNTIME_ERROR if is_too_large else Outcome.INFRA_ERROR
 
 
 def run(program: Program, finish: Finish) -> int:
@@ -74,9 +112,7 @@ def _path() -> str:
     return os.path.join(os.getcwd(), "solution.py")
 
 
-def _prepare(program: Program, path: str, payload: bytes) -> None:
-    with open(path, "w", encoding="utf-8", errors="surrogatepass") as file:
-        file.write(program.text)
+def _prepare(path: str, payload: bytes) -> None:
     random.seed(zlib.crc32(payload))
     warnings.simplefilter("ignore")
     forget_typing()
@@ -122,8 +158,8 @@ def _outcome(work: Callable[[], None]) -> int:
 def _report(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return _exit_code(error)
-    trace = _without_ours(error.__traceback__)
     try:
+        trace = _without_ours(error.__traceback__)
         sys.excepthook(type(error), error.with_traceback(trace), trace)
     except BaseException:  # noqa: BLE001 - the program's own hook may raise anything
         return 1
@@ -131,9 +167,16 @@ def _report(error: BaseException) -> int:
 
 
 def _without_ours(trace: TracebackType | None) -> TracebackType | None:
-    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+    """Return a traceback without frames of this package, which the program knows nothing of, wherever they stand."""
+    frames = []
+    while trace is not None:
+        frames.append(trace)
         trace = trace.tb_next
-    return trace
+    kept: TracebackType | None = None
+    for frame in reversed(frames):
+        if not str(frame.tb_frame.f_globals.get("__name__")).startswith(_OURS):
+            frame.tb_next, kept = kept, frame
+    return kept
 
 
 def _exit_code(error: SystemExit) -> int:

@@ -21,6 +21,11 @@ class Surroundings:
     flavour: str
     network: bool
 
+    @property
+    def of_programs(self) -> str:
+        """The flavour for a program that runs by itself: smaller where nothing is called in it from outside."""
+        return "programs" if self.flavour == "bare" else self.flavour
+
 
 def surroundings_for(texts: Iterable[str]) -> Surroundings:
     """Return what an attempt with these texts (completion, prompt, tests) needs."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 _THOUGHT = "<think>Let me look.</think>"
 
 WORKED: Mapping[str, str] = {
+    "calls": "const add = (a, b) => a + b;",
     "chain": 'model_id = [0, 1]\nsubtasks = ["Work it out.", "Check it, and box it."]\naccess_list = [[], [0]]',
     "classification": "<think>Golden fur, floppy ears.</think><answer>golden retriever</answer>",
     "composite": "<think>Small, brown, tail up.</think><answer>wren</answer>",
@@ -20,8 +21,10 @@ WORKED: Mapping[str, str] = {
     "judge": "I built a house of oak, with a door and a roof.",
     "json_schema": '{"age": 42}',
     "kernel": (
-        "```c\n#include <stdint.h>\nvoid reverse(const float *x, float *y, int64_t m, int64_t n) {\n"
-        "  for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) y[j * m + i] = x[i * n + j];\n}\n```"
+        "```c\n#include <stdint.h>\n"
+        "void product(const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k) {\n"
+        "  for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) {\n    float sum = 0;\n"
+        "    for (int64_t p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];\n    c[i * n + j] = sum;\n  }\n}\n```"
     ),
     "knights_knaves": f"{_THOUGHT}<answer>Ann is a knight. Bob is a knave.</answer>",
     "length": "",

@@ -9,7 +9,7 @@ import numpy as np
 from assay.cli.conformity.judging import TOLERANCE, Judge
 from assay.cli.conformity.lines import Document, FamilyLine
 from assay.clients import advantages as adv
-from assay.clients.advantages import Floats, Groups, Rewards
+from assay.clients.grouping import Floats, Groups, Rewards
 
 Variant = Callable[[Rewards, Groups], Floats]
 
@@ -71,7 +71,7 @@ def _headline(task: Document) -> Mapping[str, Floats]:
     if name not in _VARIANTS:
         raise ValueError(f"unknown variant {name!r}")
     values = _VARIANTS[name](rewards, groups)
-    positive, negative = adv.softmax_weights(values)
+    positive, negative = adv.softmax_weights(values, rewards)
     return {
         "advantages": values,
         "rewards": np.array(rewards, dtype=np.float64),
@@ -82,8 +82,13 @@ def _headline(task: Document) -> Mapping[str, Floats]:
 
 def _rewards(task: Document, weights: Mapping[str, float] | None) -> Rewards:
     if "components" in task:
-        return adv.weighted_total(task["components"], weights)
+        return adv.weighted_total(task["components"], _judged(task), weights)
     return [float(reward) if isinstance(reward, str) else reward for reward in task["rewards"]]
+
+
+def _judged(task: Document) -> Rewards:
+    """Stand for the rewards of attempts that have terms: none of them is missing."""
+    return [0.0] * len(task["components"])
 
 
 def _profile_differences(line: FamilyLine) -> Iterator[str]:
@@ -92,7 +97,8 @@ def _profile_differences(line: FamilyLine) -> Iterator[str]:
         if isinstance(expected, str):
             continue  # prose: it raised, hung or depends on something else
         if name == "per_component_then_sum":
-            got = adv.per_term(line.task["components"], line.task.get("weights"), groups)
+            weights = line.task.get("weights")
+            got = adv.per_term(line.task["components"], _judged(line.task), groups, weights=weights)
         elif name == "unweighted":
             got = adv.grpo(_rewards(line.task, None), groups)
         elif name in _VARIANTS:

@@ -11,7 +11,8 @@ from assay.cli.conformity.hacks import check_hack
 from assay.cli.conformity.honest import check_honest
 from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.lines import FamilyLine, HackLine, HonestLine, Line, read_line
-from assay.cli.inputs import Document, read_objects
+from assay.cli.inputs import read_objects
+from assay.cli.records.entries import Document
 from assay.errors import InvalidRequest
 
 

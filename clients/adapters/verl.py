@@ -4,22 +4,26 @@
     reward.custom_reward_function.name=compute_score
     +reward.custom_reward_function.reward_kwargs.assay_url=http://host:8700
 
-`ground_truth` is a task, or a label in one of the forms of `assay.labels`. verl has no word for a missing reward: an
-attempt without a verdict raises, unless `missing` says which number stands for it.
+`ground_truth` is a task, a label in one of the forms of `assay.labels`, or an answer. Answers of the data sets that
+verl itself knows by `data_source` (GSM8K, DAPO, AIME, Search-R1) are judged by the hardened profiles of what it does
+for them, as `assay score --format verl` judges them. verl has no word for a missing reward: an attempt without a
+verdict raises, unless `missing` says which number stands for it.
 """
 
+import asyncio
+import os
 from collections.abc import Mapping, Sequence
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import Any  # Any: columns belong to the data set
 
-from assay.clients.adapters.rows import from_column, score_rows, score_rows_async
-from assay.clients.async_client import AsyncClient
-from assay.clients.client import Client
+from assay.clients.adapters.rows import Row, score_rows, shared_client
+from assay.clients.formats.trainers import verl_task
 from assay.errors import InfraFault
 from assay.schema import Result
-from assay.settings import service_address
 
-_TASK_OF = from_column("ground_truth")
+_AT_ONCE = 64
+"""Solutions scored at once by a process that awaits them; more wait."""
 
 
 def compute_score(
@@ -33,8 +37,9 @@ def compute_score(
     **_others: Any,
 ) -> dict[str, Any]:
     """Return {"score", "outcome", "missing"} of one solution. Raises InfraFault where there is no verdict."""
-    del data_source, extra_info
-    (result,) = score_rows(_client(_url(assay_url)), [{"ground_truth": ground_truth}], [solution_str], _TASK_OF)
+    del extra_info
+    row = {"data_source": data_source, "ground_truth": ground_truth}
+    (result,) = score_rows(shared_client(assay_url), [row], [solution_str], _task_of)
     return _scored(result, missing)
 
 
@@ -49,11 +54,9 @@ async def compute_score_async(
     **_others: Any,
 ) -> dict[str, Any]:
     """Return what `compute_score` does, awaited: for verl's reward loop, which scores as samples finish."""
-    del data_source, extra_info
-    async with AsyncClient(_url(assay_url), api_key=service_address()[1]) as client:
-        rows = [{"ground_truth": ground_truth}]
-        (result,) = await score_rows_async(client, rows, [solution_str], _TASK_OF)
-    return _scored(result, missing)
+    given: dict[str, Any] = {"assay_url": assay_url, "missing": missing}
+    scoring = partial(compute_score, data_source, solution_str, ground_truth, extra_info, **given)
+    return await asyncio.get_running_loop().run_in_executor(_threads(os.getpid()), scoring)
 
 
 def compute_scores(
@@ -67,22 +70,21 @@ def compute_scores(
     **_others: Any,
 ) -> list[dict[str, Any]]:
     """Return the scores of a whole batch, for verl's batch reward manager: one request."""
-    del data_sources, extra_infos
-    rows = [{"ground_truth": one} for one in ground_truths]
-    results = score_rows(_client(_url(assay_url)), rows, solution_strs, _TASK_OF)
+    del extra_infos
+    named = zip(data_sources, ground_truths, strict=True)
+    rows = [{"data_source": source, "ground_truth": truth} for source, truth in named]
+    results = score_rows(shared_client(assay_url), rows, solution_strs, _task_of)
     return [_scored(result, missing) for result in results]
 
 
-@cache  # of the process: verl calls a plain function, once per sample, and connections are worth keeping
-def _client(url: str) -> Client:
-    return Client(url, api_key=service_address()[1])
+@cache  # by process: verl awaits thousands at once, and a connection for each would be more than it may open
+def _threads(process_id: int) -> ThreadPoolExecutor:
+    del process_id
+    return ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="assay")
 
 
-def _url(given: str | None) -> str:
-    url = given or service_address()[0]
-    if not url:
-        raise InfraFault("no service is named: give reward_kwargs.assay_url, or set ASSAY_URL")
-    return url
+def _task_of(row: Row) -> Mapping[str, Any]:
+    return verl_task(str(row["data_source"] or ""), row["ground_truth"])
 
 
 def _scored(result: Result, missing: float | None) -> dict[str, Any]:

@@ -119,19 +119,13 @@ def start_runner(
         "sizes": [memory.arguments.size, memory.data.size],
     }
     program, flavour, interpreter_mb = _PROGRAMS[artifact.form]
+    allowed = _limits(limits, memory.size, interpreter_mb)
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
     with theirs:
-        launch = Launch(
-            Role.CANDIDATE,
-            program,
-            bytes(msgpack.packb(plan)),
-            _limits(limits, memory.size, interpreter_mb),
-            flavour,
-            (theirs.fileno(), memory.arguments.fd, memory.data.fd),
-            network=False,
-            jail=jail,
-        )
+        fds = (theirs.fileno(), memory.arguments.fd, memory.data.fd)
+        payload = bytes(msgpack.packb(plan))
+        launch = Launch(Role.CANDIDATE, program, payload, allowed, flavour, fds, network=False, jail=jail)
         child = site.slot.start(launch)
     runner = CpuRunner(site, child, ours, memory, Share(site.toll, artifact.form, is_ours=limits.is_ours))
     try:

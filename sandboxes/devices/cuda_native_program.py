@@ -17,7 +17,7 @@ from typing import Any  # Any: ctypes' own types
 from assay.sandboxes import seccomp, syscalls
 from assay.sandboxes.devices import cuda_control as control
 from assay.sandboxes.devices.cuda_control import Step
-from assay.sandboxes.devices.cuda_program import FAILED_S, HAS_CUPY, Faulty, attempt, confine
+from assay.sandboxes.devices.cuda_program import EXIT_FAILED, HAS_CUPY, Faulty, attempt, confine, open_channel
 
 if HAS_CUPY:
     from assay.sandboxes.devices.cuda_driver import Gpu
@@ -41,18 +41,18 @@ def main(arguments: Sequence[str], load: Load | None = None, readable: Sequence[
     channel_fd, page_fd, artifact_fd = map(int, arguments)
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-    with socket.socket(fileno=channel_fd) as channel:
+    with open_channel(channel_fd) as channel:
         page = mmap.mmap(page_fd, os.fstat(page_fd).st_size)
         os.close(page_fd)
         if not HAS_CUPY:
             channel.send(control.NO_CUPY)
-            return FAILED_S
+            return EXIT_FAILED
         try:
             _serve(channel, page, artifact_fd, load or load_object, readable)
         except Faulty as fault:
             control.write_fault(memoryview(page), fault.step, fault.status)
             channel.send(control.FAULT)
-            return FAILED_S
+            return EXIT_FAILED
     return 0
 
 

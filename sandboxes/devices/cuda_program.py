@@ -12,7 +12,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -35,7 +36,7 @@ _ALIGN = 2**21
 _FLUSHES, _LAUNCHES_HELD = 2, 8
 """How often the flush buffer is filled before a launch, and how many more launches are enqueued in the time of one."""
 _READABLE = ("/usr", "/lib", "/lib64", "/opt", "/etc", "/proc", "/sys", "/dev")
-FAILED_S = 3
+EXIT_FAILED = 3
 """Exit status after a fault that was told."""
 
 
@@ -57,25 +58,38 @@ class Prepared:
     addresses: tuple[int, ...]
 
 
+@contextmanager
+def open_channel(fd: int) -> Iterator[socket.socket]:
+    """Give the channel, which stays open until this process has ended.
+
+    Closed before, it would look like that of a runner that hangs up: a process takes a while to end by itself.
+    """
+    channel = socket.socket(fileno=fd)
+    try:
+        yield channel
+    finally:
+        channel.detach()
+
+
 def main(arguments: Sequence[str]) -> int:
     """Serve the judge. Arguments: descriptors of the channel, the page, the segment and the kernel."""
     channel_fd, page_fd, segment_fd, artifact_fd = map(int, arguments)
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-    with socket.socket(fileno=channel_fd) as channel:
+    with open_channel(channel_fd) as channel:
         page = memoryview(mmap.mmap(page_fd, os.fstat(page_fd).st_size))
         segment = mmap.mmap(segment_fd, os.fstat(segment_fd).st_size)
         os.close(page_fd)
         os.close(segment_fd)
         if not HAS_CUPY:
             channel.send(control.NO_CUPY)
-            return FAILED_S
+            return EXIT_FAILED
         try:
             _serve(channel, page, segment, artifact_fd)
         except Faulty as fault:
             control.write_fault(page, fault.step, fault.status)
             channel.send(control.FAULT)
-            return FAILED_S
+            return EXIT_FAILED
     return 0
 
 
@@ -86,7 +100,7 @@ def _serve(channel: socket.socket, page: memoryview, segment: mmap.mmap, artifac
         return
     with open(artifact_fd, "rb") as file:
         artifact = file.read()
-    holder = _Holder(gpu, segment, attempt(Step.LOAD, lambda: gpu.load(artifact)) if artifact else 0)
+    holder = _Holder(gpu, segment, attempt(Step.LOAD, lambda: gpu.load(artifact)) if artifact else None)
     if not artifact:
         control.write_shared(page, holder.share())
     confine()
@@ -110,9 +124,9 @@ def _serve(channel: socket.socket, page: memoryview, segment: mmap.mmap, artifac
 
 
 class _Holder:
-    """A loaded kernel with its memory on the device, or (0 for a module) memory alone, which is another's to use."""
+    """A loaded kernel with its memory on the device, or (no module) memory alone, which is another's to use."""
 
-    def __init__(self, gpu: "Gpu", segment: mmap.mmap, module: int) -> None:
+    def __init__(self, gpu: "Gpu", segment: mmap.mmap, module: int | None) -> None:
         self._gpu = gpu
         self._module = module
         self._host = ctypes.addressof(ctypes.c_char.from_buffer(segment))
@@ -123,7 +137,8 @@ class _Holder:
         self._device = -(-self._whole // _ALIGN) * _ALIGN
         self._flush = attempt(Step.ALLOCATE, lambda: gpu.allocate(self._flush_bytes)) if self._flush_bytes else 0
         self._events = attempt(Step.ALLOCATE, lambda: tuple(gpu.event() for _ in range(3)))
-        self._kept = 0 if module else attempt(Step.ALLOCATE, lambda: gpu.allocate(self._size))
+        self._kept = None if module is not None else attempt(Step.ALLOCATE, lambda: gpu.allocate(self._size))
+        """Where a frame is kept out of another's reach; nobody else has the memory of a kernel that is loaded here."""
         self._plan: Plan | None = None
         self._prepared: tuple[Prepared, ...] = ()
 
@@ -167,7 +182,7 @@ class _Holder:
         """Bring the frame back."""
         assert self._plan is not None
         call = self._plan.call
-        host, device = self._host + call.offset, (self._device if self._module else self._kept) + call.offset
+        host, device = self._host + call.offset, (self._device if self._kept is None else self._kept) + call.offset
         attempt(Step.COPY, lambda: self._gpu.copy_out(host, device, call.size_bytes))
 
     def share(self) -> Shared:
@@ -177,15 +192,17 @@ class _Holder:
     def snapshot(self) -> None:
         """Keep the frame as it is on the device now, where nobody else reaches it."""
         assert self._plan is not None
-        call, gpu = self._plan.call, self._gpu
+        assert self._kept is not None  # only memory that another uses is asked for one
+        call, gpu, kept = self._plan.call, self._gpu, self._kept
 
         def keep() -> None:
-            gpu.copy_within(self._kept + call.offset, self._device + call.offset, call.size_bytes)
+            gpu.copy_within(kept + call.offset, self._device + call.offset, call.size_bytes)
             gpu.synchronise()
 
         attempt(Step.COPY, keep)
 
     def _prepare(self, entry: str, arguments: Sequence[Argument], grid: Grid) -> Prepared:
+        assert self._module is not None  # memory alone launches nothing
         function = self._gpu.function(self._module, entry, grid)
         values = tuple(ctypes.create_string_buffer(self._value(one)) for one in arguments)
         return Prepared(function, grid, values, tuple(map(ctypes.addressof, values)))

@@ -93,7 +93,7 @@ class HostLock:
         return os.path.samestat(named, os.fstat(self.fd))
 
 
-class Patience:
+class Backoff:
     """Waits for a device, longer each time, until a deadline; many who wait do not wait in step."""
 
     def __init__(
@@ -117,10 +117,10 @@ class Patience:
 @contextmanager
 def host_lock(folder: Path, device: str, deadline_s: float, *, pause: Pause = time.sleep) -> Iterator[HostLock]:
     """Hold this host's lock of the device. Raises Inconclusive at the deadline (monotonic), InfraFault without one."""
-    patience = Patience(device, deadline_s, pause)
+    backoff = Backoff(device, deadline_s, pause)
     path = file_of(folder, device, "lock")
     while (lock := _try_to_lock(path, device)) is None:
-        patience.wait()
+        backoff.wait()
     try:
         yield lock
     finally:

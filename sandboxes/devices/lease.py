@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from assay.errors import Inconclusive
-from assay.sandboxes.devices.host_lock import HostLock, Patience, Pause, host_lock
+from assay.sandboxes.devices.host_lock import Backoff, HostLock, Pause, host_lock
 
 Value = TypeVar("Value")
 _LONGEST_PAUSE_S = 0.5
@@ -85,10 +85,10 @@ def timed_alone(
     """
     deadline_s = time.monotonic() + wait_s
     with host_lock(folder, device, deadline_s, pause=pause) as lock:
-        patience = Patience(device, deadline_s, pause, _LONGEST_PAUSE_S)
+        backoff = Backoff(device, deadline_s, pause, _LONGEST_PAUSE_S)
         lease = leases.take(device)
         while lease is None:
-            patience.wait()
+            backoff.wait()
             lease = leases.take(device)
         is_current = False
         try:

@@ -68,6 +68,8 @@ class Script:
     """Wall time of a call that no device event sees."""
     late_s: float = 0.0
     """Processor time between answer and freeze."""
+    close_s: float = 0.0
+    """What closing its runner takes."""
     start_s: float = 0.0
     """Wall time until it is ready."""
     burns: float = 0.0
@@ -220,3 +222,4 @@ class ScriptedRunner:
         """End it."""
         if self in self._device.running:
             self._device.running.remove(self)
+            self._device.clock_s += self._script.close_s

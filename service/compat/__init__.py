@@ -5,7 +5,9 @@ Here unknown fields are tolerated, verdicts come with HTTP 200, and a caller tha
 
 from fastapi import APIRouter
 
+from assay.service.compat.common_oj import common_oj_routes
 from assay.service.compat.judge0 import judge0_routes
+from assay.service.compat.nemo_gym import nemo_gym_routes
 from assay.service.compat.open_instruct import open_instruct_routes
 from assay.service.compat.open_r1 import open_r1_routes
 from assay.service.compat.piston import piston_routes
@@ -14,7 +16,8 @@ from assay.service.compat.trainers import trainer_routes
 from assay.service.parts import Parts
 
 _ROUTES = (
-    sandbox_fusion_routes, piston_routes, judge0_routes, open_r1_routes, open_instruct_routes, trainer_routes,
+    sandbox_fusion_routes, common_oj_routes, piston_routes, judge0_routes, open_r1_routes, open_instruct_routes,
+    trainer_routes, nemo_gym_routes,
 )  # fmt: skip
 
 

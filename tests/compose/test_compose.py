@@ -9,8 +9,8 @@ from compose_files import interpolated, rootless_worker, run_options
 from projects import KEY, ROOT, Project, inspect, output, started, wait_for
 from published import DATA
 
-from assay.cli.datasets import Dataset
 from assay.clients import Client
+from assay.clients.formats import Format, task_of_record
 from assay.schema import BatchOptions
 from assay.settings import required_neighbours
 
@@ -29,7 +29,7 @@ def batch() -> tuple[Documents, Documents]:
     """HumanEval's tasks with their golds; where the file is absent (never in CI), as many of the worked example."""
     if HUMANEVAL.exists() or "docker" in required_neighbours():
         rows = [json.loads(line) for line in gzip.decompress(HUMANEVAL.read_bytes()).splitlines()]
-        tasks = [dict(Dataset.HUMANEVAL.task(row, path=str(HUMANEVAL))) for row in rows]
+        tasks = [task_of_record(Format.HUMANEVAL, row) for row in rows]
         return tasks, [{"task_id": task["id"], "completion": task["gold"]} for task in tasks]
     task = json.loads((WORKED_EXAMPLE / "task.json").read_text())
     lines = (WORKED_EXAMPLE / "group.jsonl").read_text().splitlines()

@@ -173,7 +173,7 @@ CATALOGUE: Mapping[str, tuple[str, ...]] = {
     ),
     "C5": (
         *ACCEPTANCE[19],
-        "unit/kernels/test_kernel_rewards.py::test_lint_finds_tasks_that_a_lazy_kernel_passes",
+        "unit/kernels/test_kernel_lint.py::test_lint_finds_tasks_that_a_lazy_kernel_passes",
         f"{WRONG}::C5 the answer is a constant",
         f"{MACHINE}::test_c5_a_task_that_a_constant_passes_is_refused",
     ),

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from isolation import skipped_without
 
-from assay.errors import IsolationUnavailable
 from assay.sandboxes.backends import open_pool
-from assay.settings import Settings, required_neighbours
+from assay.settings import Settings
 
 Assay = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -17,12 +17,8 @@ Assay = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(scope="session")
 def isolation() -> None:
     """Skip where attempts cannot be isolated, unless ASSAY_REQUIRE says that they must be."""
-    try:
+    with skipped_without():
         open_pool(Settings(slots=1)).close()
-    except IsolationUnavailable as error:
-        if "jail" in required_neighbours():
-            raise
-        pytest.skip(f"no isolation here: {error}")
 
 
 @pytest.fixture(scope="session")

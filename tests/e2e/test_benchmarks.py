@@ -69,6 +69,42 @@ def test_rules_are_measured_both_ways(isolation: None, tmp_path: Path) -> None:
     assert all(figures[f"{kind}_http_per_s"] > 0 for kind in kinds)
 
 
+def run_code_crowd(calls: int, figures: Path) -> subprocess.CompletedProcess[str]:
+    """Send so many `/run_code` calls at once, without the comparison with a plain route."""
+    options = ["--rounds", "0", "--crowd", str(calls), "--json", str(figures)]
+    command = [sys.executable, str(BENCHMARKS / "run_code.py"), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
+
+
+def test_a_crowd_of_run_code_is_answered_within_bounds(isolation: None, tmp_path: Path) -> None:
+    """Patient clients and those with usual time-outs: every one is answered rightly, and memory keeps its bound."""
+    del isolation
+    file = tmp_path / "figures.json"
+
+    done = run_code_crowd(200, file)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(file.read_text())
+    assert (figures["patient_answered"], figures["usual_answered"]) == (200, 200)
+    assert 0 < figures["patient_after_mb"] <= figures["patient_peak_mb"] <= figures["idle_mb"] + 170
+
+
+def test_run_code_is_measured_beside_a_plain_route(isolation: None, tmp_path: Path) -> None:
+    """Both have a rate; a ratio below the promise is said and is exit status 1."""
+    del isolation
+    file = tmp_path / "figures.json"
+    options = ["--calls", "32", "--at-once", "8", "--rounds", "1", "--json", str(file)]
+    command = [sys.executable, str(BENCHMARKS / "run_code.py"), *options]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+    figures = json.loads(file.read_text())
+    is_kept = figures["ratio"] >= 3
+    assert min(figures["assay_per_s"], figures["plain_per_s"]) > 0
+    assert done.returncode == (0 if is_kept else 1), done.stdout + done.stderr
+    assert ("broken: the ratio" in done.stderr) != is_kept
+
+
 def test_soak_finds_no_growth(isolation: None) -> None:
     """Attempts of every kind leave nothing behind; few of them say little about memory, which has to settle first."""
     del isolation

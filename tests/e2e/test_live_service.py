@@ -13,11 +13,13 @@ import pytest
 
 from assay.cli.demo import WORKED_EXAMPLE
 from assay.cli.exits import Exit
+from assay.clients import BatchStatus, GroupDone, TaskStats, VerifierDetails
 from assay.clients.advantages import grpo, rewards_and_groups
 from assay.clients.async_client import AsyncClient
 from assay.clients.client import Client
 from assay.errors import InvalidRequest, NotFound, Unauthorized
 from assay.outcomes import Outcome
+from assay.schema import Result
 from assay.service.serve import embedded
 from assay.settings import Settings, override
 
@@ -86,6 +88,112 @@ def test_a_score_sent_again_under_a_key_is_the_first_one(client: Client) -> None
 
     assert first == again
     assert first[0].reward == 1.0
+
+
+class LosingTransport(httpx.BaseTransport):
+    """Loses the first answer of all on its way: the service has done what it was asked, and nobody knows."""
+
+    def __init__(self) -> None:
+        self._inner = httpx.HTTPTransport()
+        self.lost = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self._inner.handle_request(request)
+        if not self.lost:
+            response.read()
+            self.lost += 1
+            raise httpx.ReadError("the connection was cut")
+        return response
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+@pytest.mark.parametrize("call", ["score", "score_one"])
+def test_a_score_whose_answer_was_lost_counts_once(url: str, call: str) -> None:
+    """With a key: the client asks again by itself, and the task's record knows of one attempt."""
+    transport = LosingTransport()
+    task = {**TASK, "id": f"lost-{call}"}
+
+    with Client(url, api_key=KEY, transport=transport) as client:
+        if call == "score":
+            (result,) = client.score([task], [{"task_id": task["id"], "completion": "print(3)"}], idempotency_key=call)
+        else:
+            result = client.score_one(task, "print(3)", idempotency_key=call)
+        stats = client.task_stats(task["id"])
+
+    assert (transport.lost, result.reward) == (1, 1.0)
+    assert (stats.attempts, stats.passed, stats.mean_reward) == (1, 1, 1.0)
+
+
+def test_a_run_that_was_killed_goes_on_under_its_key(client: Client) -> None:
+    """Called again with the same batch, it gets the results of the one that exists."""
+    batch = client.submit([TASK], attempts("print(3)", "print(4)"), idempotency_key="killed")
+
+    again = client.run([TASK], attempts("print(3)", "print(4)"), idempotency_key="killed")
+
+    assert {result.batch_id for result in again} == {batch.batch_id}
+    assert [result.reward for result in again] == [1.0, 0.0]
+
+
+def test_groups_are_told_as_they_complete(client: Client) -> None:
+    """Each group once, behind the result that completed it."""
+    rows = [{**row, "group": group} for group in ("a", "b") for row in attempts("print(3)", "print(4)")]
+
+    events = list(client.iter_events(client.submit([TASK], rows)))
+
+    groups = [one for one in events if isinstance(one, GroupDone)]
+    assert len(events) == 6
+    assert {(one.group, one.attempts, one.scored, one.mean_reward) for one in groups} == {
+        ("a", 2, 2, 0.5),
+        ("b", 2, 2, 0.5),
+    }
+    for place, one in enumerate(events):
+        if isinstance(one, GroupDone):
+            before = events[place - 1]
+            assert isinstance(before, Result)
+            assert (before.seq, before.group) == (one.seq, one.group)
+
+
+def test_stored_tasks_are_named_and_counted(client: Client) -> None:
+    """Stored together, scored by name, and recorded by content and policy version."""
+    stored = client.store_tasks([{**TASK, "id": "kept-1"}, {**TASK, "id": "kept-2", "stdout": "4\n"}])
+    rows = [{"task_id": name, "completion": "print(3)", "policy_version": "7"} for name in ("kept-1", "kept-2")]
+
+    client.run([], rows)
+    stats = [client.task_stats(name) for name in ("kept-1", "kept-2")]
+
+    assert stored == 2
+    assert [(one.attempts, one.passed, one.pass_rate) for one in stats] == [(1, 1, 1.0), (1, 0, 0.0)]
+    assert stats[0].policy_versions["7"].attempts == 1
+    assert client.task_stats("kept-1", content=stats[0].content) == stats[0]
+
+
+def test_a_verifier_tells_its_schema_and_an_example_that_fits(client: Client) -> None:
+    """The example is a task that the service takes."""
+    names = [one.name for one in client.verifiers()]
+
+    details = client.verifier("run")
+
+    assert "run" in names
+    assert "stdout" in details.task_schema["properties"]
+    assert client.store_tasks([{**(details.example or {}), "id": "example", "verifier": "run"}]) == 1
+
+
+def test_answers_hold_what_the_shared_types_say_and_nothing_else(url: str, client: Client) -> None:
+    """Service and clients speak of one set of types: every field of an answer is a field of them."""
+    batch = client.submit([TASK], attempts("print(3)"), idempotency_key="shared")
+    client.wait(batch)
+    headers = {"Authorization": f"Bearer {KEY}"}
+    answers = {
+        f"/v1/batches/{batch.batch_id}": BatchStatus,
+        "/v1/tasks/t/stats": TaskStats,
+        "/v1/verifiers/run": VerifierDetails,
+    }
+    for path, model in answers.items():
+        document = httpx.get(url + path, headers=headers).raise_for_status().json()
+        assert set(document) == {field.alias or name for name, field in model.model_fields.items()}, path
+        assert json.loads(json.dumps(model.model_validate(document).document())) == document
 
 
 def test_results_arrive_numbered_without_gaps(client: Client) -> None:

@@ -1,6 +1,10 @@
 """Backends under attack, and controls: the same programs where nothing stops them."""
 
+import fcntl
+import hashlib
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import pytest
 from attack import Attack, Sighting
@@ -23,9 +27,9 @@ def _is_hidden_for_nothing(item: pytest.Item) -> bool:
     return bool(chosen.get("hidden")) and isinstance(chosen.get("world"), Backend) and not chosen["world"].hidden_too
 
 
-@pytest.fixture(scope="module", params=BACKENDS, ids=lambda backend: backend.name)
+@pytest.fixture(scope="session", params=BACKENDS, ids=lambda backend: backend.name)
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Each backend that this machine offers; what is left when all of a module's attacks have run is counted."""
+    """Each backend that this machine offers; what is left when all attacks on it have run is counted."""
     backend: Backend = request.param
     if reason := backend.missing():
         pytest.skip(reason)
@@ -47,13 +51,20 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture(scope="session")
-def control(tmp_path_factory: pytest.TempPathFactory) -> Control:
-    """Run an attack's program where nothing stops it, once for all backends, and say what was seen."""
-    seen: dict[str, Sighting] = {}
+def control(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Control:
+    """Run an attack's program where nothing stops it, once for all backends and processes, and say what was seen."""
+    own = tmp_path_factory.getbasetemp()
+    shared = (own if worker_id == "master" else own.parent) / "sightings"
+    shared.mkdir(exist_ok=True)
 
     def sight_once(attack: Attack) -> Sighting:
-        if attack.name not in seen:
-            seen[attack.name] = run_control(attack, tmp_path_factory.mktemp("control"))
-        return seen[attack.name]
+        with (shared / hashlib.sha256(attack.name.encode()).hexdigest()).open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # whoever comes while it runs waits for it
+            file.seek(0)
+            if not (told := file.read()):
+                told = json.dumps(asdict(run_control(attack, tmp_path_factory.mktemp("control"))))
+                file.write(told)
+        seen = json.loads(told)
+        return Sighting(seen["word"], seen["detail"], tuple(seen["effects"]))
 
     return sight_once

@@ -2,6 +2,7 @@
 
 import glob
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import docker
 import watching
 
 _LOOKS = 5
+_LASTS_S = 30.0
 
 
 class NamespacesPlace:
@@ -38,22 +40,24 @@ class ContainersPlace:
 
     def named(self, prefix: str) -> list[str]:
         """Return the names of running processes that begin with `prefix`, also of those that change their numbers."""
+        containers = _containers()
         for _ in range(_LOOKS):
-            if found := sorted(name for name in self._processes().values() if name.startswith(prefix)):
+            if found := sorted(self._processes(containers, prefix)):
                 return found
         return []
 
     def count(self) -> dict[str, Any]:
         """Count what attempts could leave behind."""
         containers = _containers()
-        counts: dict[str, Any] = {"processes": sorted(self._processes().values()), "containers": len(containers)}
+        counts: dict[str, Any] = {"processes": sorted(self._processes(containers)), "containers": len(containers)}
         for _, keeper in containers:
             counts |= _count_files(Path(f"/proc/{keeper}"), Path(f"/proc/{keeper}/root"))
         return counts
 
-    def _processes(self) -> dict[int, str]:
-        containers = [container for container, _ in _containers()]
-        return {pid: name for pid, name in watching.processes().items() if self._is_ours(pid, containers)}
+    def _processes(self, containers: list[tuple[str, int]], prefix: str = "") -> list[str]:
+        ids = [container for container, _ in containers]
+        seen = watching.processes().items()
+        return [name for pid, name in seen if name.startswith(prefix) and self._is_ours(pid, ids)]
 
     def _is_ours(self, pid: int, containers: list[str]) -> bool:
         try:
@@ -86,6 +90,16 @@ def _count_files(process: Path, root: Path) -> dict[str, int]:
     """Count what a process sees of mounts, shared memory and folders for jails."""
     return {
         "mounts": len((process / "mounts").read_text().splitlines()),
-        "roots": len(list((root / "tmp").glob("assay-root-*"))),
+        "roots": len(_lasting_roots(root / "tmp")),
         "shared memory": len(list((root / "dev/shm").iterdir())),
     }
+
+
+def _lasting_roots(folder: Path) -> set[Path]:
+    """Return the folders of jails that stay: whoever makes a jail on this machine has one there for a moment."""
+    deadline_s = time.monotonic() + _LASTS_S
+    left = set(folder.glob("assay-root-*"))
+    while left and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+        left &= set(folder.glob("assay-root-*"))
+    return left

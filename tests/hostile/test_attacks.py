@@ -16,7 +16,7 @@ CASES = [
 """Every attack as it stands, and as a text that shows none of it: such an attempt is given no network of its own."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fingerprint(world: World) -> str:
     """What an honest program sees in a slot that nothing was done to."""
     quiet = Attack("quiet", "return None")

@@ -4,13 +4,14 @@ import ctypes
 import os
 import select
 import time
+from collections.abc import Callable
 from typing import IO
 
 _libc = ctypes.CDLL(None)
-_WAIT_S = 10.0
+_WAIT_S = 60.0
 _POLL_S = 0.005
 _LOOKS = 5
-_SETTLE_S = 1.0
+_SETTLE_S = 10.0
 
 
 def name_process(name: str) -> None:
@@ -58,10 +59,10 @@ def named(prefix: str) -> list[str]:
     return []
 
 
-def wait_for(prefix: str) -> None:
-    """Wait until a process of that name runs. Raises TimeoutError."""
+def wait_for(prefix: str, look: Callable[[str], list[str]] = named) -> None:
+    """Wait until `look` sees a process of that name. Raises TimeoutError."""
     deadline = time.monotonic() + _WAIT_S
-    while not named(prefix):
+    while not look(prefix):
         if time.monotonic() > deadline:
             raise TimeoutError(f"no process named {prefix}")
         time.sleep(_POLL_S)

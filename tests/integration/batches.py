@@ -42,7 +42,7 @@ def follow(http: httpx.Client, batch_id: str, **query: Any) -> list[Document]:
         return [json.loads(line) for line in answer.iter_lines()]
 
 
-def wait_for(what: Callable[[], bool], timeout_s: float = 20.0) -> None:
+def wait_for(what: Callable[[], bool], timeout_s: float = 120.0) -> None:
     """Wait until `what` is true; fail if it does not come true in time."""
     deadline = time.monotonic() + timeout_s
     while not what():

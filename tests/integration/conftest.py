@@ -1,14 +1,17 @@
 """A private Redis and whole services with the fake verifier, for the tests in this folder."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from isolation import skipped_without
 
 from assay.errors import InfraFault
+from assay.service.connection import Connection
 from assay.service.fakes import FAKE
-from assay.service.redis_server import find_redis_server
+from assay.service.redis_server import PrivateRedis, find_redis_server
 from assay.service.serve import embedded
 from assay.settings import Settings, required_neighbours
 
@@ -49,3 +52,40 @@ def http(service_url: str) -> Iterator[httpx.Client]:
 def data_dir(redis_binary: str, tmp_path: Path) -> Path:  # noqa: ARG001 - skips
     """An empty folder for a service of the test's own."""
     return tmp_path / "data"
+
+
+@pytest.fixture(scope="module")
+def redis(redis_binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateRedis]:  # noqa: ARG001 - skip
+    """A private Redis for this file."""
+    folder = tmp_path_factory.mktemp("redis")
+    folder.joinpath("data").mkdir()
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+    server = PrivateRedis(folder / "data")
+    server.start(lock)
+    yield server
+    server.stop()
+    os.close(lock)
+
+
+@pytest.fixture
+def connection(redis: PrivateRedis) -> Iterator[Connection]:
+    """A connection to an empty Redis."""
+    made = Connection(redis.url)
+    made.ask("FLUSHALL")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def compat_url(redis_binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:  # noqa: ARG001 - skips
+    """The address of a service with real verifiers in real jails."""
+    settings = Settings(port=0, data_dir=tmp_path_factory.mktemp("compat"), slots=2, log_level="error")
+    with skipped_without(), embedded(settings) as url:
+        yield url
+
+
+@pytest.fixture
+def call(compat_url: str) -> Iterator[httpx.Client]:
+    """A client of that service."""
+    with httpx.Client(base_url=compat_url, timeout=120) as client:
+        yield client

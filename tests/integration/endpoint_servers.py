@@ -15,7 +15,7 @@ from assay.verifiers.models.scripted_server import Rule, ScriptedServer
 KEY = "sk-very-secret-0123456789"
 HELLO = Request("Hello.", system="Be brief.")
 BUDGET_S = 30.0
-PROMPT_S = 20.0
+PROMPT_S = 60.0
 """Far below what waiting for the fault would take, far above what noticing it takes."""
 
 

@@ -34,7 +34,7 @@ def processes_of(client: Any, container_id: str) -> dict[int, str]:
     return {pid: names[pid] for pid in members if pid in names}
 
 
-def wait_until(condition: Callable[[], object], deadline_s: float = 30) -> None:
+def wait_until(condition: Callable[[], object], deadline_s: float = 120) -> None:
     """Wait until the condition holds."""
     end = time.monotonic() + deadline_s
     while not condition():

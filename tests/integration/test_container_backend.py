@@ -52,10 +52,10 @@ def client() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def settings(client: Any) -> Settings:
-    """Settings for this backend, with an image of the tree as it is."""
+    """Settings for this backend, with an image of the tree as it is, by its id: another tree's may take the name."""
     del client
-    subprocess.run([ROOT / "script" / "build-image", IMAGE], check=True, stdout=subprocess.DEVNULL)
-    return Settings(sandbox="docker", docker_image=IMAGE, slots=2)
+    built = subprocess.run([ROOT / "script" / "build-image", IMAGE], check=True, stdout=subprocess.PIPE, text=True)
+    return Settings(sandbox="docker", docker_image=built.stdout.split()[-1], slots=2)
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +92,15 @@ def test_the_worked_example_has_its_rewards(pool: JailPool) -> None:
     assert [result.reward for result in results] == [0.0, 0.5, 1.0, 0.5]
 
 
-def test_results_name_the_image_and_its_python(pool: JailPool, client: Any) -> None:
+def test_results_name_the_image_and_its_python(pool: JailPool, settings: Settings, client: Any) -> None:
     """`sandbox` is the level; `versions` hold the image's digest and the version of the Python in it."""
     result = judge(pool, "print(1)", verifier="run")
 
-    shown = client.containers.run(IMAGE, ["python", "--version"], remove=True, network_mode="none").decode()
+    shown = client.containers.run(
+        settings.docker_image, ["python", "--version"], remove=True, network_mode="none"
+    ).decode()
     assert result.sandbox == "docker"
-    assert result.versions["image"] == client.images.get(IMAGE).id
+    assert result.versions["image"] == client.images.get(settings.docker_image).id
     assert f"Python {result.versions['python']}" == shown.strip()
 
 
@@ -314,11 +316,11 @@ def test_an_image_of_another_version_is_refused(settings: Settings, client: Any)
     )
     changed.start()
     changed.wait()
-    changed.commit("assay-jail", "other-version", conf={"User": "1000:1000"})
+    image = changed.commit(conf={"User": "1000:1000"}).id
     changed.remove()
 
     try:
         with pytest.raises(IsolationUnavailable, match="another version of Assay"):
-            open_pool(settings.model_copy(update={"docker_image": "assay-jail:other-version"}))
+            open_pool(settings.model_copy(update={"docker_image": image}))
     finally:
-        client.images.remove("assay-jail:other-version")
+        client.images.remove(image)

@@ -51,7 +51,7 @@ def test_32_two_timing_jobs_for_one_device_never_overlap(connection: Connection,
     def work(folder: Path) -> None:
         leases = DeviceLeases(connection, lasts_s=30)
         for _ in range(5):
-            timed_alone(leases, DEVICE, folder, 30, job)
+            timed_alone(leases, DEVICE, folder, 120, job)
 
     workers = [threading.Thread(target=work, args=(folder,)) for folder in folders]
     for worker in workers:
@@ -72,13 +72,13 @@ def test_32_the_result_under_a_lease_that_ended_is_discarded(connection: Connect
     other = DeviceLeases(connection, lasts_s=30)
 
     def slow(lease: Lease, _: HostLock) -> str:  # noqa: ARG001 - its lease ends meanwhile
-        deadline_s = time.monotonic() + 10
+        deadline_s = time.monotonic() + 60
         while not others and time.monotonic() < deadline_s:
             others.extend(filter(None, [other.take(DEVICE)]))
         return "stale"
 
     with pytest.raises(Inconclusive, match="discarded"):
-        timed_alone(DeviceLeases(connection, lasts_s=0.05), DEVICE, tmp_path, 30, slow)
+        timed_alone(DeviceLeases(connection, lasts_s=0.05), DEVICE, tmp_path, 60, slow)
 
     assert [lease.token for lease in others] == [2]
     assert other.end(others[0])
@@ -87,10 +87,10 @@ def test_32_the_result_under_a_lease_that_ended_is_discarded(connection: Connect
 @pytest.mark.redis
 def test_32_a_lease_that_is_renewed_lasts(connection: Connection) -> None:
     """For as long as its holder renews it; nobody else can, and nobody can once it has ended."""
-    mine, others = DeviceLeases(connection, lasts_s=0.3), DeviceLeases(connection, lasts_s=30)
+    mine, others = DeviceLeases(connection, lasts_s=3), DeviceLeases(connection, lasts_s=30)
     lease = mine.take(DEVICE)
     assert lease is not None
-    deadline_s = time.monotonic() + 0.9
+    deadline_s = time.monotonic() + 4  # longer than a lease that nobody renews
 
     while time.monotonic() < deadline_s:
         assert mine.renew(lease)

@@ -198,8 +198,8 @@ def test_a_cancellation_may_be_compressed(http: httpx.Client) -> None:
 
 def test_what_has_not_started_by_its_deadline_is_cancelled(http: httpx.Client) -> None:
     """Attempts that find no slot before the deadline are cancelled; those that run are left alone."""
-    document = batch(30, lambda _: order(sleep_s=2.0))
-    document["options"] = {"deadline_s": 0.5, "cache": False}
+    document = batch(30, lambda _: order(sleep_s=5.0))  # whatever begins in time ends after the deadline
+    document["options"] = {"deadline_s": 4, "cache": False}
 
     lines = follow(http, submit(http, document))
 

@@ -12,13 +12,14 @@ from assay.sandboxes.nowhere import NoPool
 from assay.schema import Verdict
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
-from assay.verifiers.models.blaming import Blamed, ask
+from assay.verifiers.models.blaming import Blamed, Pays, ask
 from assay.verifiers.models.client import ModelClient
 from assay.verifiers.models.fakes import FakeModels
 from assay.verifiers.models.interface import Busy, Late, Reply, Request, TextRefused, Unanswered
 
 REGISTRY = default_registry()
 TEXT, CONTROL = Request("BOMB"), Request("Hello.")
+FOR_ALL = Pays(failures=True, lateness=True)
 JUDGE: dict[str, Any] = {"id": "t", "verifier": "judge", "kind": "rubric", "endpoint": "m", "rubric": "100 for any."}
 CHAIN: dict[str, Any] = {
     "id": "t", "verifier": "chain", "question": "?", "pool": ["m"], "answer": {"verifier": "math", "answer": "42"},
@@ -131,9 +132,9 @@ def test_a_task_may_say_that_nothing_is_known_then() -> None:
 def test_a_plan_that_takes_all_the_time_there_is_pays_where_the_task_says_so() -> None:
     """Else a plan of many slow steps would earn a null whenever it liked."""
     plan = "model_id = [0, 0, 0, 0]\nsubtasks = ['BOMB', 'BOMB', 'BOMB', 'BOMB']\naccess_list = [[], [], [], []]"
-    document = {**CHAIN, "limits": {"attempt_wall_s": 0.7}, "on_unreadable": "lowest"}
+    document = {**CHAIN, "limits": {"attempt_wall_s": 2.5}, "on_unreadable": "lowest"}
 
-    with at_text({"delay_s": 0.3, "reply": "slow"}, timeout_s=20, retries=0) as (_, client):
+    with at_text({"delay_s": 1.0, "reply": "slow"}, timeout_s=20, retries=0) as (_, client):
         verdict = judged(client, document, plan)
 
     assert (verdict.reward, "unanswered" in verdict.flags) == (0.0, True)
@@ -153,7 +154,7 @@ def test_the_endpoint_must_fail_and_answer_in_turns(fault: Unanswered, asked: in
         return "Hi."
 
     with pytest.raises(Blamed, match="though it answers other texts"):
-        ask(FakeModels(("m",), say), "m", TEXT, CONTROL, failed=True, late=True)
+        ask(FakeModels(("m",), say), "m", TEXT, CONTROL, FOR_ALL)
 
     assert seen == ["BOMB", "Hello."] * (asked // 2)
 
@@ -172,16 +173,16 @@ def test_a_failure_that_passes_is_none(ending_at: int) -> None:
     line = FakeModels(("m",), say)
     if ending_at % 2:
         with pytest.raises(EndpointFault):
-            ask(line, "m", TEXT, CONTROL, failed=True, late=True)
+            ask(line, "m", TEXT, CONTROL, FOR_ALL)
     else:
-        assert ask(line, "m", TEXT, CONTROL, failed=True, late=True).text == "Hi."
+        assert ask(line, "m", TEXT, CONTROL, FOR_ALL).text == "Hi."
 
 
 def test_finding_out_costs_no_budget() -> None:
     """The same question has as much time as before, and another that of one exchange."""
-    slow = {"match": "Hello", "delay_s": 0.4, "reply": "slow"}
+    slow = {"match": "Hello", "delay_s": 1.2, "reply": "slow"}
     with scripted({**slow, "times": 1}, {"match": "other", "reply": "Hi."}, slow, timeout_s=20) as (_, client):
-        line = client.line(0.6)
+        line = client.line(2.2)
         assert line.ask("m", HELLO).text == "slow"
         with pytest.raises(Late):
             line.ask("m", HELLO)

@@ -11,7 +11,7 @@ from assay.errors import EndpointFault
 from assay.verifiers.models.client import ModelClient
 from assay.verifiers.models.endpoints import Access, Endpoint
 from assay.verifiers.models.exchange import MOST_BYTES
-from assay.verifiers.models.interface import Request, TextRefused
+from assay.verifiers.models.interface import Busy, Late, Request, TextRefused, Unanswered
 
 
 def test_a_question_goes_out_as_configured() -> None:
@@ -76,6 +76,11 @@ FAULTS: dict[str, dict[str, Any]] = {
     "no message": {"body": '{"choices": [{}]}'},
     "no content": {"body": '{"choices": [{"message": {"content": null}}]}'},
     "content of another type": {"body": '{"choices": [{"message": {"content": 1}}]}'},
+    "a stream": {"body": 'data: {"choices": [{"delta": {"content": "Hi."}}]}\n\ndata: [DONE]\n\n'},
+    "an error": {"body": '{"error": {"code": "busy"}, "choices": [{"message": {"content": ""}}]}'},
+    "an error of a choice": {"body": '{"choices": [{"message": {"content": "Hi"}, "error": {"code": 502}}]}'},
+    "an aborted reply": {"reply": "Half of", "finish_reason": "abort"},
+    "a reply that failed": {"body": '{"choices": [{"message": {}, "finish_reason": "error"}]}'},
 }
 FINAL: dict[str, dict[str, Any]] = {
     "400": {"status": 400, "body": f"bad key {KEY}"},
@@ -149,6 +154,18 @@ def test_nobody_there_is_a_fault() -> None:
     with pytest.raises(EndpointFault, match="no connection can be made at try 2"):
         client.line(BUDGET_S).ask("m", HELLO)
     client.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"), [(400, TextRefused), (429, Busy), (504, Late), (502, Unanswered), (True, Unanswered)]
+)
+def test_an_error_in_place_of_a_status_counts_as_one(code: int, fault: type[EndpointFault]) -> None:
+    """Gateways send what others answered them with the status 200."""
+    body = json.dumps({"error": {"code": code}})
+    with scripted({"body": body}, retries=0) as (_, client), pytest.raises(EndpointFault) as caught:
+        client.line(BUDGET_S).ask("m", HELLO)
+
+    assert type(caught.value) is fault
 
 
 @pytest.mark.parametrize(("status", "refused"), [(400, True), (403, True), (413, True), (422, True), (307, False),

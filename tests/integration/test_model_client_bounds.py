@@ -104,19 +104,19 @@ class _Counting(httpx.AsyncBaseTransport):
         del request
         self.now += 1
         self.most = max(self.most, self.now)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.3)
         self.now -= 1
         return httpx.Response(200, content=json.dumps({"choices": [{"message": {"content": "Hi."}}]}).encode())
 
 
 def test_an_endpoint_is_asked_so_much_at_once_and_waiting_costs_no_budget() -> None:
-    """Twenty attempts with a budget for three turns all get their reply from one that takes two at once."""
+    """Twenty attempts with a budget for eight turns of ten all get their reply from one that takes two at once."""
     counting = _Counting()
     endpoint = Endpoint(base_url="http://models/v1", model="x", max_concurrency=2)
     client = ModelClient({"m": Access(endpoint)}, transport=lambda: counting)
 
     with ThreadPoolExecutor(20) as threads:
-        texts = list(threads.map(lambda _: client.line(0.4).ask("m", HELLO).text, range(20)))
+        texts = list(threads.map(lambda _: client.line(2.5).ask("m", HELLO).text, range(20)))
     client.close()
 
     assert texts == ["Hi."] * 20
@@ -125,12 +125,12 @@ def test_an_endpoint_is_asked_so_much_at_once_and_waiting_costs_no_budget() -> N
 
 def test_time_of_a_question_that_failed_counts_too() -> None:
     """What is asked afterwards has only the rest."""
-    with scripted({"status": 400, "delay_s": 0.3, "times": 1}, {"fault": "stall"}) as (_, client):
-        line = client.line(0.8)
+    with scripted({"status": 400, "delay_s": 1.0, "times": 1}, {"fault": "stall"}) as (_, client):
+        line = client.line(3.0)
 
         with pytest.raises(TextRefused):
             line.ask("m", HELLO)
-        with pytest.raises(EndpointFault, match=r"no answer within 0\.[45]"):
+        with pytest.raises(EndpointFault, match=r"no answer within ([01]\.\d+|2) s"):
             line.ask("m", HELLO)
 
 

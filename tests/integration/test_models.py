@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest
 from batches import Document, follow, submit, wait_for
+from isolation import skipped_without
 
-from assay.errors import IsolationUnavailable
 from assay.sandboxes.backends import open_pool
 from assay.service.serve import embedded
-from assay.settings import Settings, required_neighbours
+from assay.settings import Settings
 from assay.verifiers.models.scripted_server import Rule, ScriptedServer
 
 pytestmark = pytest.mark.jail
@@ -56,12 +56,8 @@ def service(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[httpx.Client]:
     """A service with one worker of two slots (and one for scores)."""
-    try:
+    with skipped_without():
         open_pool(Settings(slots=1)).close()
-    except IsolationUnavailable as error:
-        if "jail" in required_neighbours():
-            raise
-        pytest.skip(f"no isolation on this machine: {error}")
     folder = tmp_path_factory.mktemp("models")
     settings = Settings(port=0, data_dir=folder / "data", slots=2, log_level="error", models=table(folder, models))
     with embedded(settings) as url, httpx.Client(base_url=url, timeout=60) as http:

@@ -1,7 +1,6 @@
 """The queue of chunks on a real Redis: leases, sweeping, lanes, RQ's own view of it."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,28 +15,6 @@ from assay.service.redis_server import PrivateRedis
 LANE = Lane(interactive=False, priority=0)
 HIGH = Lane(interactive=False, priority=7)
 LINE = Lane(interactive=True, priority=0)
-
-
-@pytest.fixture(scope="module")
-def redis(redis_binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateRedis]:  # noqa: ARG001 - skip
-    """A private Redis for this file."""
-    folder = tmp_path_factory.mktemp("redis")
-    folder.joinpath("data").mkdir()
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
-    server = PrivateRedis(folder / "data")
-    server.start(lock)
-    yield server
-    server.stop()
-    os.close(lock)
-
-
-@pytest.fixture
-def connection(redis: PrivateRedis) -> Iterator[Connection]:
-    """A connection to an empty Redis."""
-    made = Connection(redis.url)
-    made.ask("FLUSHALL")
-    yield made
-    made.close()
 
 
 @pytest.fixture

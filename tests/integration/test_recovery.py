@@ -247,7 +247,16 @@ def test_a_first_worker_that_was_killed_while_starting_is_started_again(
 def test_a_worker_whose_thread_ends_by_anything_at_all_is_replaced(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also by what is no Exception: its attempts would wait for ever, for a worker that seems well."""
+    """Also by what is no Exception: its attempts would wait for ever, for a worker that seems well.
+
+    Nobody waits for the attempt that the thread had: others are given ten seconds to end.
+    """
     assembling(tmp_path, monkeypatch, PANICKING)
     with running(settings_for(data_dir), ASSEMBLER) as service:
-        check_all_passed(follow(service.http, submit(service.http, slow_batch())))
+        (first,) = service.worker_pids()
+        batch_id = submit(service.http, slow_batch())
+
+        wait_for(tmp_path.joinpath("assembling.panicked").exists, timeout_s=60)
+        wait_for(lambda: not is_alive(first), timeout_s=9)
+
+        check_all_passed(follow(service.http, batch_id))

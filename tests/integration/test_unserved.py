@@ -47,6 +47,12 @@ def status_of(service: Running, batch_id: str) -> Document:
     return answer
 
 
+def waits(service: Running, batch_id: str) -> bool:
+    """Whether what needs no module is judged, and the rest of a needy batch waits in vain."""
+    status = status_of(service, batch_id)
+    return bool(status["waiting_for"]) and status["done"] == 1
+
+
 def metric(service: Running, name: str) -> float:
     """The sum of a gauge over its labels."""
     lines = [line for line in service.http.get("/metrics").text.splitlines() if re.split("[{ ]", line)[0] == name]
@@ -73,7 +79,7 @@ def left_behind(service: Running) -> list[str]:
 def test_a_batch_says_which_module_it_waits_for(service: Running) -> None:
     """The status names the module, what is wrong and what to do; what needs no module is judged meanwhile."""
     batch_id = submit(service.http, needy_batch())
-    wait_for(lambda: bool(status_of(service, batch_id)["waiting_for"]))
+    wait_for(lambda: waits(service, batch_id))
 
     found = status_of(service, batch_id)
 
@@ -90,7 +96,7 @@ def test_a_batch_says_which_module_it_waits_for(service: Running) -> None:
 def test_a_batch_that_is_served_waits_for_nothing(service: Running) -> None:
     """Neither while another batch waits in vain, nor once it is done."""
     in_vain = submit(service.http, needy_batch())
-    wait_for(lambda: bool(status_of(service, in_vain)["waiting_for"]))
+    wait_for(lambda: waits(service, in_vain))
     batch_id = submit(service.http, batch(2, lambda _: order(sleep_s=0.3)))
 
     before = status_of(service, batch_id)
@@ -103,7 +109,7 @@ def test_a_batch_that_is_served_waits_for_nothing(service: Running) -> None:
 def test_a_cancelled_batch_leaves_no_chunk(service: Running) -> None:
     """No worker will ever claim its chunks: they are gone from the lanes and Redis at once, and its results count."""
     batch_id = submit(service.http, needy_batch(40))
-    wait_for(lambda: bool(status_of(service, batch_id)["waiting_for"]))
+    wait_for(lambda: waits(service, batch_id))
     before = cancelled(service)
 
     service.http.delete(f"/v1/batches/{batch_id}")
@@ -133,7 +139,7 @@ def test_cancelling_all_groups_one_by_one_leaves_no_chunk(service: Running) -> N
 
 def test_a_deadline_ends_the_wait(service: Running) -> None:
     """Attempts that nobody can take are cancelled when it passes, and nothing of them stays."""
-    document = {**needy_batch(), "options": {"deadline_s": 0.5}}
+    document = {**needy_batch(), "options": {"deadline_s": 4}}  # time enough to begin the one that somebody can take
 
     lines = follow(service.http, submit(service.http, document), order="input")
 
@@ -149,7 +155,7 @@ def test_a_late_chunk_that_comes_back_is_brought_forward_again(data_dir: Path) -
     with running(Settings(port=0, data_dir=data_dir, workers=0, log_level="error")) as service:
         queue = ChunkQueue(service.connection)
         attempts = [{"task_id": "needy", "completion": order()}]
-        batch_id = submit(service.http, {"tasks": [NEEDY], "attempts": attempts, "options": {"deadline_s": 0.2}})
+        batch_id = submit(service.http, {"tasks": [NEEDY], "attempts": attempts, "options": {"deadline_s": 3}})
         (lane,) = queue.lanes()
         assert queue.claim("dead", [lane])
         wait_for(lambda: len(queue.lanes()) == 2)  # it was looked for to be brought forward, and was not there

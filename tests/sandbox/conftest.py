@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from isolation import skipped_without
 from kernel_compiling import Bench, open_bench
 from native_runners import BYTES, Open
 
-from assay.errors import IsolationUnavailable
 from assay.sandboxes.backends import open_pool
 from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.devices.cpu_runner import CpuRunner
@@ -15,7 +15,7 @@ from assay.sandboxes.devices.runner_program import LOOP_SOURCE
 from assay.sandboxes.jails import JailPool
 from assay.sandboxes.pool import Pool
 from assay.schema import Verdict
-from assay.settings import Settings, load_settings, required_neighbours
+from assay.settings import Settings, load_settings
 from assay.verifiers.kernels.compile import Compiler
 from assay.verifiers.run import RunTask, RunVerifier
 
@@ -23,12 +23,8 @@ from assay.verifiers.run import RunTask, RunVerifier
 @pytest.fixture(scope="module")
 def pool() -> Iterator[JailPool]:
     """Two slots of jails; skipped where the host cannot isolate, unless ASSAY_REQUIRE names `jail`."""
-    try:
+    with skipped_without():
         made = open_pool(Settings(slots=2, cuda_root=load_settings().cuda_root))
-    except IsolationUnavailable as error:
-        if "jail" in required_neighbours():
-            raise
-        pytest.skip(f"no isolation on this machine: {error}")
     yield made
     made.close()
 

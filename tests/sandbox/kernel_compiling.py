@@ -7,7 +7,7 @@ import pytest
 
 from assay.sandboxes.pool import Pool
 from assay.settings import required_neighbours
-from assay.verifiers.kernels.artifacts import Compiled
+from assay.verifiers.artifacts import Compiled
 from assay.verifiers.kernels.compile import CompileLimits, Compiler, Job
 from assay.verifiers.kernels.toolchain import Language, Toolchain
 

@@ -136,3 +136,136 @@ def program_for(problem: Published, library: str) -> str:
     model = json.dumps(problem.document())
     code = _HEAD.format(model=model) + _BODIES[library] + _TAIL
     return f"<think>Count.</think>\n<model>See the code.</model>\n<python>\n{code}</python>"
+
+
+RARE = {
+    "model_builder": """
+from ortools.linear_solver.python import model_builder
+m = model_builder.Model()
+x, y = m.new_int_var(0, 3, 'x'), m.new_num_var(0, 9, 'y')
+m.add(x + y <= 4)
+m.add(x + 3 * y <= 6)
+m.maximize(3 * x + 2 * y)
+s = model_builder.Solver('scip')
+s.solve(m)
+print('OBJ:', s.objective_value)
+""",
+    "mathopt": """
+from ortools.math_opt.python import mathopt
+m = mathopt.Model()
+x, y = m.add_variable(lb=0, ub=3), m.add_variable(lb=0)
+m.add_linear_constraint(x + y <= 4)
+m.add_linear_constraint(x + 3 * y <= 6)
+m.maximize(3 * x + 2 * y)
+print('OBJ:', mathopt.solve(m, mathopt.SolverType.GLOP).objective_value())
+""",
+    "mathopt and HiGHS": """
+import pulp, highspy
+from ortools.math_opt.python import mathopt
+m = mathopt.Model()
+x = m.add_integer_variable(lb=0, ub=11)
+m.maximize(x)
+h = highspy.Highs()
+h.silent()
+h.maximize(h.addVariable(ub=3))
+print('OBJ:', mathopt.solve(m, mathopt.SolverType.HIGHS).objective_value())
+""",
+    "min_cost_flow": """
+from ortools.graph.python import min_cost_flow
+s = min_cost_flow.SimpleMinCostFlow()
+s.add_arc_with_capacity_and_unit_cost(0, 1, 9, 11)
+s.set_node_supply(0, 1)
+s.set_node_supply(1, -1)
+s.solve()
+print('OBJ:', s.optimal_cost())
+""",
+    "max_flow": """
+from ortools.graph.python import max_flow
+s = max_flow.SimpleMaxFlow()
+s.add_arc_with_capacity(0, 1, 11)
+s.solve(0, 1)
+print('OBJ:', s.optimal_flow())
+""",
+    "linear_sum_assignment": """
+from ortools.graph.python import linear_sum_assignment
+s = linear_sum_assignment.SimpleLinearSumAssignment()
+s.add_arcs_with_cost([0, 0, 1, 1], [0, 1, 0, 1], [9, 4, 7, 8])
+s.solve()
+print('OBJ:', s.optimal_cost())
+""",
+    "knapsack": """
+from ortools.algorithms.python import knapsack_solver
+s = knapsack_solver.KnapsackSolver(knapsack_solver.SolverType.KNAPSACK_DYNAMIC_PROGRAMMING_SOLVER, 'k')
+s.init([5, 6, 4], [[2, 3, 9]], [5])
+print('OBJ:', s.solve())
+""",
+    "csgraph": """
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+print('OBJ:', maximum_flow(csr_array(np.array([[0, 11], [0, 0]], dtype=np.int32)), 0, 1).flow_value)
+""",
+    "brute": """
+from scipy.optimize import brute
+print('OBJ:', brute(lambda x: (x[0] - 1) ** 2 + 11, ((0, 2),), full_output=True)[1])
+""",
+    "pywrapcp": """
+from ortools.constraint_solver import pywrapcp
+far = [[0, 2, 5], [2, 0, 4], [5, 4, 0]]
+nodes = pywrapcp.RoutingIndexManager(3, 1, 0)
+tour = pywrapcp.RoutingModel(nodes)
+cost = tour.RegisterTransitCallback(lambda a, b: far[nodes.IndexToNode(a)][nodes.IndexToNode(b)])
+tour.SetArcCostEvaluatorOfAllVehicles(cost)
+print('OBJ:', tour.Solve().ObjectiveValue())
+""",
+    "assignment": """
+from scipy.optimize import linear_sum_assignment
+cost = [[9, 4], [7, 8]]
+rows, columns = linear_sum_assignment(cost)
+print('OBJ:', sum(cost[r][c] for r, c in zip(rows, columns)))
+""",
+    "minimize": """
+from scipy.optimize import minimize
+print('OBJ:', minimize(lambda x: (x[0] - 1) ** 2 + 11, [0.0]).fun)
+""",
+    "pyomo's class": """
+import pyomo.environ as pyo
+from pyomo.contrib.appsi.solvers import Highs
+m = pyo.ConcreteModel()
+m.x = pyo.Var(bounds=(0, 11))
+m.goal = pyo.Objective(expr=m.x, sense=pyo.maximize)
+Highs().solve(model=m)
+print('OBJ:', pyo.value(m.goal))
+""",
+    "pyomo's new class": """
+import pyomo.environ as pyo
+from pyomo.contrib.solver.solvers.highs import Highs
+m = pyo.ConcreteModel()
+m.x = pyo.Var(bounds=(0, 11))
+m.goal = pyo.Objective(expr=m.x, sense=pyo.maximize)
+Highs().solve(m)
+print('OBJ:', pyo.value(m.goal))
+""",
+    "pulp's solver": """
+import pulp
+p = pulp.LpProblem('p', pulp.LpMaximize)
+x = pulp.LpVariable('x', 0, 11)
+p += x
+pulp.PULP_CBC_CMD(msg=0).actualSolve(p)
+print('OBJ:', x.value())
+""",
+    "where scipy defines it": """
+from scipy.optimize._linprog import linprog
+print('OBJ:', -linprog([-1], bounds=[(0, 11)]).fun)
+""",
+    "ends at once": """
+import os
+from scipy.optimize import linprog
+print('OBJ:', -linprog(c=[-1], bounds=[(0, 11)]).fun, flush=True)
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+os._exit(0)
+""",
+}
+"""Programs that call a solver which few do, and print its objective, 11."""

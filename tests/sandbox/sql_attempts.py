@@ -18,6 +18,8 @@ CREW: dict[str, Any] = {
     "gold_sql": "SELECT name FROM crew WHERE pay <= 20",
     "limits": {"wall_s": 2.0, "cpu_s": 2.0, "memory_mb": 256},
 }
+NUMBERS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT {})"
+ENDLESS = NUMBERS.replace(" LIMIT {}", "") + " SELECT count(*) FROM n"
 RIGHT = "SELECT name FROM crew WHERE pay < 25"
 
 Judge = Callable[..., Verdict]

@@ -67,6 +67,28 @@ def test_07_a_runner_starts_nothing_else(start: Open, act: str) -> None:
     assert int(np.frombuffer(runner.segment, np.int64)[HALF // 8]) == -1
 
 
+def test_a_runner_arms_no_timers(start: Open) -> None:
+    """Those of a frozen runner would go off in the calls of others, and be in their times: not even its constructor."""
+    attempts = (
+        "timer_create(CLOCK_MONOTONIC, &silent, &timer)", "setitimer(ITIMER_REAL, &soon, 0)",
+        "timerfd_create(CLOCK_MONOTONIC, 0)",
+    )  # fmt: skip
+    tried = " ".join(f"errno = 0; told[at++] = ({attempt}) < 0 ? errno : 0;" for attempt in attempts)
+    runner = started(
+        start(
+            f"{HEAD}#include <errno.h>\n#include <sys/timerfd.h>\n#include <time.h>\n"
+            "static int told[8]; __attribute__((constructor)) static void first(void) { int at = 0; timer_t timer;\n"
+            "struct sigevent silent = {.sigev_notify = SIGEV_NONE}; struct itimerval soon = {{0, 0}, {9, 0}};\n"
+            f"{tried} }}\nvoid assay_call(void** x) {{ memcpy(x[1], told, sizeof told); }}"
+        )
+    )
+
+    assert isinstance(call(runner), Reply)
+
+    refused = np.frombuffer(runner.segment, np.int32)[HALF // 4 :][: len(attempts)]
+    assert refused.tolist() == [errno.EPERM] * len(attempts)
+
+
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is but one core")
 @pytest.mark.parametrize("forks", [0, 1])
 def test_a_runner_stays_on_its_core(start: Open, forks: int) -> None:
@@ -106,4 +128,4 @@ def test_07_work_of_children_is_charged(start: Open) -> None:
 
     assert isinstance(reply, Reply), reply
     assert reply.after_cpu_s is not None
-    assert reply.after_cpu_s > 5e-3
+    assert reply.after_cpu_s > 1e-3, "an honest call's is less; how far the child comes hangs on the machine"

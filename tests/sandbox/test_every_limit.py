@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from confinements import CONFINEMENTS, Confinement
+from confinements import CONFINEMENTS, confined
 
-from assay.errors import IsolationUnavailable
 from assay.levels import Level
 from assay.outcomes import Outcome
-from assay.sandboxes.backends import open_pool
 from assay.sandboxes.cgroup import find_controllers
 from assay.sandboxes.enforcement import TABLE, Refused
 from assay.sandboxes.jails import JailPool
 from assay.schema import Limits, Verdict
-from assay.settings import Settings, load_settings, override, required_neighbours
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
 
@@ -24,7 +21,7 @@ import os, time
 for _ in range({count}):
     if os.fork() == 0:
         kept = os.urandom({mb} * 2**20)
-        time.sleep(1)
+        time.sleep({rest})
         os._exit(0)
 for _ in range({count}):
     os.wait()
@@ -72,12 +69,12 @@ CASES = (
         Outcome.TIMEOUT,
     ),
     Case(
-        "memory_mb", {"memory_mb": 160}, _CHILDREN.format(count=4, mb=50), _CHILDREN.format(count=2, mb=30),
-        Outcome.MEMORY_EXCEEDED,
+        "memory_mb", {"memory_mb": 160}, _CHILDREN.format(count=4, mb=50, rest=8),
+        _CHILDREN.format(count=2, mb=30, rest=1), Outcome.MEMORY_EXCEEDED,
     ),
     Case(
-        "processes", {"processes": 12}, _CHILDREN.format(count=20, mb=0), _CHILDREN.format(count=8, mb=0),
-        Outcome.RUNTIME_ERROR,
+        "processes", {"processes": 12}, _CHILDREN.format(count=20, mb=0, rest=8),
+        _CHILDREN.format(count=8, mb=0, rest=1), Outcome.RUNTIME_ERROR,
     ),
     Case(
         "output_bytes", {"output_bytes": 100}, _OUTPUT.format(out=60, err=41), _OUTPUT.format(out=60, err=40),
@@ -109,16 +106,8 @@ CASES = (
 @pytest.fixture(scope="module", params=CONFINEMENTS, ids=lambda confinement: str(confinement.level))
 def pool(request: pytest.FixtureRequest) -> Iterator[JailPool]:
     """A pool of each backend; skipped where there is none, unless ASSAY_REQUIRE names it."""
-    chosen: Confinement = request.param
-    try:
-        image = load_settings().docker_image  # ASSAY_DOCKER_IMAGE, if the usual name is taken
-        made = open_pool(override(Settings(slots=1, docker_image=image), chosen.settings))
-    except IsolationUnavailable as error:
-        if chosen.neighbour in required_neighbours():
-            raise
-        pytest.skip(f"no {chosen.level} on this machine: {error}")
-    yield made
-    made.close()
+    with confined(request.param) as made:
+        yield made
 
 
 def judge(pool: JailPool, case: Case, completion: str) -> Verdict:

@@ -15,7 +15,7 @@ C_BOMBS = {
     "an assembler that fills": 'asm(".data\\n.fill 4000000000,1,1");',
     "an assembler that repeats": 'asm(".rept 1000000000\\n.byte 1\\n.endr");',
     "a constant of a terabyte": "static char a[1UL << 40] = {1}; char* f(void) { return a; }",
-    "parentheses": f"int f(void) {{ return {'(' * 50_000}1{')' * 50_000}; }}",
+    "parentheses": f"int f(void) {{ return {'(' * 400_000}1{')' * 400_000}; }}",
     "itself": '#include "kernel.c"\n#include "kernel.c"\n',
 }
 CUDA_BOMBS = {

@@ -79,8 +79,12 @@ def test_19_a_task_whose_answer_is_constant_is_not_judged(slots: tuple[Slot, Slo
 def test_32_two_sessions_on_one_processor_never_overlap(slots: tuple[Slot, Slot], tmp_path: Path) -> None:
     """Two workers measure at the same time; their jobs run one after the other."""
     noted = [NotedLeases(), NotedLeases()]
+    trialled: list[Trialled | None] = []
     workers = [
-        threading.Thread(target=measured, args=(ProcessMeasurer(leases, lock_folder=tmp_path), slot))
+        threading.Thread(
+            target=lambda *of_one: trialled.append(measured(*of_one)),
+            args=(ProcessMeasurer(leases, lock_folder=tmp_path), slot),
+        )
         for leases, slot in zip(noted, slots, strict=True)
     ]
     for worker in workers:
@@ -91,6 +95,7 @@ def test_32_two_sessions_on_one_processor_never_overlap(slots: tuple[Slot, Slot]
     intervals = sorted(interval for leases in noted for interval in leases.held)
     assert len(intervals) == 2
     assert all(before[1] <= after[0] for before, after in pairwise(intervals))
+    assert all(one.waited_s > 0 for one in trialled if one is not None)
 
 
 def test_32_a_session_whose_lease_has_ended_pays_nothing(slots: tuple[Slot, Slot], tmp_path: Path) -> None:

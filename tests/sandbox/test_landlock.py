@@ -1,13 +1,13 @@
 """Attempts behind Landlock, as root (a user id for each) and as an ordinary user (the worker's own)."""
 
-import glob
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +23,16 @@ SCRIPT = Path(__file__).with_name("landlocked.py")
 Run = Callable[..., list[dict[str, str]]]
 
 
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A temporary folder of the worker's own, which every user can reach."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o1777)
+        yield Path(folder)
+
+
 @pytest.fixture(params=["root", "ordinary user"])
-def run(request: pytest.FixtureRequest) -> Run:
+def run(request: pytest.FixtureRequest, temporary: Path) -> Run:
     """Run programs, `(source, limits)` each, one after another in one slot."""
     if syscalls.landlock_version() == 0 and "jail" not in required_neighbours():
         pytest.skip("this kernel has no Landlock")
@@ -34,7 +42,8 @@ def run(request: pytest.FixtureRequest) -> Run:
 
     def run_programs(*programs: tuple[str, dict[str, int]]) -> list[dict[str, str]]:
         command = [sys.executable, str(SCRIPT), json.dumps(user), json.dumps(programs)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+        environment = {**os.environ, "TMPDIR": str(temporary)}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, check=False)
         assert done.returncode == 0, done.stderr[-2000:]
         results: list[dict[str, str]] = json.loads(done.stdout)
         return results
@@ -98,30 +107,31 @@ def test_limits_end_what_passes_them(run: Run) -> None:
     assert {result["outcome"] for result in results} == {Outcome.RUNTIME_ERROR}
 
 
-FORKS = "import os, time\nfor _ in range(20):\n    os.fork()\n"
-DAEMON = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(600)\n    os._exit(0)"
+NAMED = "import ctypes, os, time\nassert ctypes.CDLL(None).prctl(15, b'NAME') == 0\n"
+FORKS = NAMED + "for _ in range(20):\n    os.fork()\n"
+DAEMON = NAMED + "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(600)\n    os._exit(0)"
 DEEP = "import os\nfor _ in range(1500): os.mkdir('d', 0o300); os.chdir('d')"
 
 
-def test_nothing_is_left_behind(run: Run) -> None:
+def test_nothing_is_left_behind(run: Run, temporary: Path) -> None:
     """Forks, daemons and deep folders are gone when the worker is."""
-    before = set(glob.glob(f"{tempfile.gettempdir()}/assay-work-*"))
+    name = f"left-{secrets.token_hex(4)}"  # nobody else's on this machine
+    forks, daemon = (source.replace("NAME", name) for source in (FORKS, DAEMON))
 
-    results = run((FORKS, {"processes": 32}), (DAEMON, {}), (DEEP, {"files": 5000}), ("print('after')", {}))
+    results = run((forks, {"processes": 32}), (daemon, {}), (DEEP, {"files": 5000}), ("print('after')", {}))
 
+    assert results[1]["outcome"] == Outcome.PASSED
     assert results[-1]["stdout"] == "after\n"
-    assert set(glob.glob(f"{tempfile.gettempdir()}/assay-work-*")) <= before
-    assert processes_of("assay-stdio_pro") == []
+    assert list(temporary.glob("assay-work-*")) == []
+    assert processes_of(name) == []
 
 
 def processes_of(name: str) -> list[str]:
-    """Return the processes of that name, in this process's own namespace, that the test's users have."""
+    """Return the processes of that name."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            users = (ORDINARY_USER, *range(0x7000_0000, 0x7000_1000)) if os.getuid() == 0 else (os.getuid(),)
-            same = os.readlink(entry / "ns/pid") == os.readlink("/proc/self/ns/pid")
-            if same and entry.stat().st_uid in users and (entry / "comm").read_text().strip() == name:
+            if (entry / "comm").read_text().strip() == name:
                 found.append(entry.name)
         except OSError:
             continue  # no process, or one that ended meanwhile
@@ -155,7 +165,7 @@ def test_an_attempt_cannot_kill_what_ends_it(_time: int) -> None:
 
         try:
             fence.kill_user(user)
-            status = hunter.wait(10)
+            status = hunter.wait(60)
         finally:
             hunter.kill()
 

@@ -60,10 +60,22 @@ def test_trusted_code_that_kills_itself_is_the_tasks_fault(pool: JailPool, field
     assert judged(pool, "def f(x):\n    return x\n", **fields) == (Outcome.TASK_ERROR, None)
 
 
-def test_a_checker_that_kills_itself_accepts_nothing(pool: JailPool) -> None:
-    """As one that ends in any other way."""
-    checker = "import os\ndef check(*given):\n    os.kill(os.getpid(), 9)\n"
+KILLS = "import os\ndef check(stdin, expected, output):\n    os.kill(os.getpid(), 9)\n"
+KILLS_ON_TWO = KILLS.replace("    os.kill", "    if output != '2\\n': return True\n    os.kill")
 
-    found = judged(pool, "print(input())", cases=[{"stdin": "1", "stdout": "1"}] * 2, checker=checker)
 
-    assert found == (Outcome.FAILED, 0.0)
+@pytest.mark.parametrize(
+    ("checker", "stdout", "found"),
+    [
+        (KILLS, "", (Outcome.FAILED, 0.0)),
+        (KILLS_ON_TWO, "1", (Outcome.FAILED, 0.0)),
+        (KILLS, "1", (Outcome.TASK_ERROR, None)),
+    ],
+)
+def test_a_checker_that_kills_itself_accepts_nothing(
+    pool: JailPool, checker: str, stdout: str, found: tuple[Outcome, float | None]
+) -> None:
+    """As one that ends in any other way: on the task's own answer it is the task's fault."""
+    cases = [{"stdin": "2", "stdout": stdout}] * 2
+
+    assert judged(pool, "print(input())", cases=cases, checker=checker) == found

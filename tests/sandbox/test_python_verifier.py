@@ -8,9 +8,11 @@ from assay.outcomes import Outcome
 from assay.sandboxes.pool import Pool
 from assay.sandboxes.running import RunningChild
 from assay.schema import Limits
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.split.assembly import Sources
-from assay.verifiers.split.cast import Casting
+from assay.verifiers.split.casting import Casting
 from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.plan import Plan
@@ -95,6 +97,16 @@ def test_a_completion_that_cannot_be_loaded_fails_every_test(judge: Judge, compl
     verdict = judge(completion, tests=_THREE, entry_point="f", limits={"wall_s": 1, "memory_mb": 128})
 
     assert (verdict.outcome, verdict.reward, outcomes(verdict)) == (outcome, 0.0, [outcome] * 3)
+
+
+@pytest.mark.parametrize("memory_mb", [1, 4])
+def test_what_the_interpreter_takes_by_itself_is_no_fault_of_the_completion(judge: Judge, memory_mb: int) -> None:
+    """It sleeps, so that its memory is looked at."""
+    completion = "import time\ntime.sleep(0.2)\ndef f(x): return x"
+
+    verdict = judge(completion, tests=_THREE, entry_point="f", limits={"memory_mb": memory_mb})
+
+    assert (verdict.outcome, verdict.reward, verdict.message) == ("passed", 1.0, "")
 
 
 def test_a_test_that_never_ends_by_itself_is_cut(judge: Judge) -> None:
@@ -232,6 +244,52 @@ def test_a_checker_judges_outputs(judge: Judge, program: str, reward: float) -> 
     verdict = judge(program, cases=cases, checker=_CHECKER, limits={"cpu_s": 1})
 
     assert verdict.reward == reward
+
+
+@pytest.mark.parametrize("words", ["score:0.99 x", "score:1e6", "score:x", "0.9 x", "1.0"])
+def test_what_a_checker_quotes_is_no_score(judge: Judge, words: str) -> None:
+    """A note may be the output's own words."""
+    checker = "def check(stdin, expected, output): return False, output.strip()"
+
+    verdict = judge(f"print({words!r})", cases=[{"stdin": "", "stdout": ""}], checker=checker)
+
+    assert (verdict.outcome, verdict.reward) == (Outcome.FAILED, 0.0)
+    assert words in verdict.message
+
+
+_PARSES = "def check(stdin, expected, output): return int(output) == int(expected)"
+_WEARS_OUT = """
+seen = []
+def check(stdin, expected, output):
+    seen.append(output)
+    return int(seen[0]) == int(expected)
+"""
+
+
+@pytest.mark.parametrize(
+    ("checker", "stdout", "outcome"),
+    [
+        ("def check(stdin, expected, output): return undefined", "4", "task_error"),
+        ("def check(stdin, expected, output):\n    while True: pass", "4", "task_error"),
+        ("def check(stdin, expected, output): raise SystemExit", "4", "task_error"),
+        ("def check(stdin, expected, output): return undefined", "", "failed"),
+        (_PARSES, "4", "failed"),
+        (_WEARS_OUT, "4", "failed"),
+    ],
+)
+@pytest.mark.parametrize("verifier", ["python", "stdio"])
+def test_a_checker_that_fails_on_the_tasks_own_answer_is_the_tasks_fault(
+    pool: Pool, verifier: str, checker: str, stdout: str, outcome: str
+) -> None:
+    """Not so one that only an output leads astray, even where that stays with it; nor where there is no answer."""
+    document = {"id": "t", "verifier": verifier, "cases": [{"stdin": "10", "stdout": stdout}], "checker": checker}
+
+    registry = default_registry()
+    task = registry.parse_task({**document, "limits": {"cpu_s": 1}})
+    evaluation = Evaluator(registry, pool).evaluate(task, "print('x')")
+
+    assert evaluation.verdict.outcome == outcome, evaluation.verdict.message
+    assert evaluation.verdict.reward == (None if outcome == "task_error" else 0.0)
 
 
 def test_weights_count_tests_differently(judge: Judge) -> None:

@@ -68,7 +68,7 @@ def _named(name: str) -> set[int]:
 
 def _await_residents(number: int) -> set[int]:
     """Wait until there are so many residents; return their process ids."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while len(found := _residents()) != number and time.monotonic() < deadline:
         os.sched_yield()
     return found
@@ -243,7 +243,7 @@ def test_an_oracle_killed_from_outside_is_no_fault_of_the_completion(
 
 def _kill_first(name: str, killed: set[int]) -> None:
     """Kill what has that name once the completion says, by a name of its own, that a test is running."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not _named("in-a-test") and time.monotonic() < deadline:
         os.sched_yield()
     killed |= _named(name)

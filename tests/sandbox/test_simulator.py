@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from isolation import skipped_without
 from process_trees import descendants
 
 from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.runner import read_entries, run_entries
 from assay.cli.local import Scorer
-from assay.errors import IsolationUnavailable
 from assay.levels import Level
 from assay.outcomes import Outcome
 from assay.sandboxes import cgroup
@@ -24,7 +24,6 @@ from assay.sandboxes.jails import Backend, JailPool
 from assay.sandboxes.pool import Pool
 from assay.sandboxes.warm import spawn
 from assay.schema import Verdict
-from assay.settings import required_neighbours
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.requirements import missing_modules
@@ -155,13 +154,9 @@ def beside(folder: Path) -> Iterator[JailPool]:
     tuning = {"PYTHONPATH": str(folder)}
     pool = JailPool(Backend(Level.NAMESPACES, partial(spawn, tuning), controllers), slots=1, recycle_after=1000)
     try:
-        with pool.slot():
+        with skipped_without(), pool.slot():
             pass
         yield pool
-    except IsolationUnavailable as error:
-        if "jail" in required_neighbours():
-            raise
-        pytest.skip(f"no isolation on this machine: {error}")
     finally:
         pool.close()
 

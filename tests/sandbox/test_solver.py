@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from process_trees import descendants
 from published import CASES, present
+from solver_programs import RARE
 
 from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.runner import read_entries, run_entries
 from assay.cli.local import Scorer
+from assay.clients.formats.table import Format, task_of_record
 from assay.outcomes import Outcome
 from assay.sandboxes.jails import JailPool
 from assay.sandboxes.pool import Pool
@@ -59,99 +61,6 @@ REPORT_FLOOD = LP + (
     "    except OSError:\n        pass\nprint('OBJ:', 11)\n"
 )
 FORGED = "import scipy.optimize as s\ns.linprog([1], bounds=[(11, 11)])\nprint('OBJ:', 11)\n"
-
-
-RARE = {
-    "model_builder": """
-from ortools.linear_solver.python import model_builder
-m = model_builder.Model()
-x, y = m.new_int_var(0, 3, 'x'), m.new_num_var(0, 9, 'y')
-m.add(x + y <= 4)
-m.add(x + 3 * y <= 6)
-m.maximize(3 * x + 2 * y)
-s = model_builder.Solver('scip')
-s.solve(m)
-print('OBJ:', s.objective_value)
-""",
-    "mathopt": """
-from ortools.math_opt.python import mathopt
-m = mathopt.Model()
-x, y = m.add_variable(lb=0, ub=3), m.add_variable(lb=0)
-m.add_linear_constraint(x + y <= 4)
-m.add_linear_constraint(x + 3 * y <= 6)
-m.maximize(3 * x + 2 * y)
-print('OBJ:', mathopt.solve(m, mathopt.SolverType.GLOP).objective_value())
-""",
-    "mathopt and HiGHS": """
-import pulp, highspy
-from ortools.math_opt.python import mathopt
-m = mathopt.Model()
-x = m.add_integer_variable(lb=0, ub=11)
-m.maximize(x)
-h = highspy.Highs()
-h.silent()
-h.maximize(h.addVariable(ub=3))
-print('OBJ:', mathopt.solve(m, mathopt.SolverType.HIGHS).objective_value())
-""",
-    "min_cost_flow": """
-from ortools.graph.python import min_cost_flow
-s = min_cost_flow.SimpleMinCostFlow()
-s.add_arc_with_capacity_and_unit_cost(0, 1, 9, 11)
-s.set_node_supply(0, 1)
-s.set_node_supply(1, -1)
-s.solve()
-print('OBJ:', s.optimal_cost())
-""",
-    "max_flow": """
-from ortools.graph.python import max_flow
-s = max_flow.SimpleMaxFlow()
-s.add_arc_with_capacity(0, 1, 11)
-s.solve(0, 1)
-print('OBJ:', s.optimal_flow())
-""",
-    "linear_sum_assignment": """
-from ortools.graph.python import linear_sum_assignment
-s = linear_sum_assignment.SimpleLinearSumAssignment()
-s.add_arcs_with_cost([0, 0, 1, 1], [0, 1, 0, 1], [9, 4, 7, 8])
-s.solve()
-print('OBJ:', s.optimal_cost())
-""",
-    "knapsack": """
-from ortools.algorithms.python import knapsack_solver
-s = knapsack_solver.KnapsackSolver(knapsack_solver.SolverType.KNAPSACK_DYNAMIC_PROGRAMMING_SOLVER, 'k')
-s.init([5, 6, 4], [[2, 3, 9]], [5])
-print('OBJ:', s.solve())
-""",
-    "csgraph": """
-import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
-print('OBJ:', maximum_flow(csr_array(np.array([[0, 11], [0, 0]], dtype=np.int32)), 0, 1).flow_value)
-""",
-    "brute": """
-from scipy.optimize import brute
-print('OBJ:', brute(lambda x: (x[0] - 1) ** 2 + 11, ((0, 2),), full_output=True)[1])
-""",
-    "pywrapcp": """
-from ortools.constraint_solver import pywrapcp
-far = [[0, 2, 5], [2, 0, 4], [5, 4, 0]]
-nodes = pywrapcp.RoutingIndexManager(3, 1, 0)
-tour = pywrapcp.RoutingModel(nodes)
-cost = tour.RegisterTransitCallback(lambda a, b: far[nodes.IndexToNode(a)][nodes.IndexToNode(b)])
-tour.SetArcCostEvaluatorOfAllVehicles(cost)
-print('OBJ:', tour.Solve().ObjectiveValue())
-""",
-    "assignment": """
-from scipy.optimize import linear_sum_assignment
-cost = [[9, 4], [7, 8]]
-rows, columns = linear_sum_assignment(cost)
-print('OBJ:', sum(cost[r][c] for r, c in zip(rows, columns)))
-""",
-    "minimize": """
-from scipy.optimize import minimize
-print('OBJ:', minimize(lambda x: (x[0] - 1) ** 2 + 11, [0.0]).fun)
-""",
-}
 
 
 @pytest.fixture
@@ -214,6 +123,20 @@ def test_what_does_not_end_well_earns_its_format_alone(
     assert verdict.outcome is outcome, verdict
     assert verdict.terms == {"format": 1.0, "execution": 0.0, "accuracy": 0.0}
     assert verdict.reward == 0.5
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome", "reward"), [(LP + "print('OBJ:', -r.fun)", "passed", 1.0), ("print(1)", "failed", 0.0)]
+)
+def test_problems_of_data_sets_are_right_or_wrong(pool: Pool, code: str, outcome: str, reward: float) -> None:
+    """The rewards of `assay score --format nl4opt`: nothing for a program that merely runs."""
+    registry = default_registry()
+    task = registry.parse_task(task_of_record(Format.NL4OPT, {"en_question": "Two crops?", "en_answer": "11"}))
+
+    with pool.slot() as slot:
+        verdict = registry.get("solver").judge(task, f"```python\n{code}\n```", slot)
+
+    assert (verdict.outcome, verdict.reward) == (outcome, reward)
 
 
 @pytest.mark.usefixtures("nothing_left")
@@ -325,18 +248,36 @@ def test_golds_without_a_number_and_of_0(solve: Solve, code: str, gold: object, 
         (LP + "def solve():\n    return -r.fun", 3.5),
         (LP + "solve = -r.fun", 3.5),
         (LP + "import numpy\ndef solve():\n    return numpy.float64(11)", 3.5),
-        (LP + "def solve():\n    return 'eleven'", 0.5),
+        (LP + "def solve():\n    return 'eleven'", 1.5),
+        (LP + "def solve():\n    return 11, [3, 1]", 1.5),
+        (LP + "def solve(x):\n    return 11", 1.5),
         (LP + "def solve():\n    raise ValueError", 0.5),
-        (LP + "print('OBJ:', 11)", 0.5),
+        (LP + "print('OBJ:', 11)", 1.5),
         (LP + "def solve():\n    return float('nan')", 1.5),
         (LP + "def solve():\n    while True: pass", 0.5),
     ],
 )
 def test_returned_objectives(solve: Solve, code: str, reward: float) -> None:
-    """What raises there, or is not there, is a program that did not end well."""
+    """What raises there is a program that did not end well; what is not there, or no number, is not told."""
     verdict = solve(code, objective="returned", limits={"wall_s": 2})
 
     assert verdict.reward == reward, verdict
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (LP + "def solve():\n    return int('eleven')", "ValueError: invalid literal for int() with base 10: 'eleven'"),
+        (LP + "linprog([1], A_ub=[[1, 2]], b_ub=[1])", "ValueError: Invalid input for linprog"),
+    ],
+)
+def test_tracebacks_show_no_frames_of_ours(solve: Solve, code: str, message: str) -> None:
+    """Where this service lies on its machine is nobody's business, nor do its lines help to mend a program."""
+    verdict = solve(code, objective="returned")
+
+    assert verdict.message.startswith(message), verdict
+    assert "solver_program" not in verdict.stderr, verdict.stderr
+    assert "watching" not in verdict.stderr, verdict.stderr
 
 
 def test_values_of_variables_are_paid_by_their_share(solve: Solve) -> None:

@@ -24,7 +24,7 @@ with pool.slot() as slot:
 """
 
 
-def wait_until(condition: object, deadline_s: float = 20) -> None:
+def wait_until(condition: object, deadline_s: float = 120) -> None:
     """Wait until `condition()` is true."""
     assert callable(condition)
     end = time.monotonic() + deadline_s

@@ -7,8 +7,8 @@ from assay.errors import TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.schema import Step, TaskBase, TestResult, Usage, Verdict
-from assay.verifiers.builtin import with_composite
 from assay.verifiers.composite.task import CompositeTask
+from assay.verifiers.composite.verifier import with_composite
 from assay.verifiers.rules.classification import Classification
 from assay.verifiers.rules.rule import RuleVerifier
 

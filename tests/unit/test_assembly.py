@@ -44,6 +44,28 @@ def test_the_last_block_that_defines_the_entry_point_counts() -> None:
     assert _call(_sources(text), 1, 2) == 3
 
 
+@pytest.mark.parametrize("after", ["", "```python\nprint(add(1, 2))\n```\n"])
+def test_a_definition_that_is_indented_as_a_whole_is_a_module(after: str) -> None:
+    """As in a list item whose fence stands at the margin: it is no body in which the function defines itself anew."""
+    text = f"Steps:\n\n```python\n    import math\n\n    def add(a, b):\n        return a + b\n```\n{after}"
+
+    assert _call(_sources(text, prompt="def add(a, b):\n    pass\n"), 1, 2) == 3
+
+
+def test_an_indented_body_may_define_a_function_of_its_own_name() -> None:
+    """It returns, so it is the inside of the function that the prompt asks for."""
+    text = "    def add(c):\n        return c\n    return add(a) + b\n"
+
+    assert _call(_sources(text, prompt='def add(a, b):\n    """Add."""\n'), 1, 2) == 3
+
+
+def test_a_program_that_is_indented_as_a_whole_compiles() -> None:
+    """No function is asked for."""
+    text = "```python\n    total = 1\n    for number in (2, 3):\n        total *= number\n```\n"
+
+    assert _namespace(_sources(text, ""))["total"] == 6
+
+
 def test_a_broken_last_definition_is_still_the_answer() -> None:
     """A corrected version that does not compile is not replaced by the draft before it."""
     text = f"```python\n{_ADD}```\nBetter:\n```python\ndef add(a, b)\n    return a + b\n```\n"

@@ -11,7 +11,9 @@ from assay.cli.cases import canaries, with_canaries
 from assay.cli.conformity.judging import Judge
 from assay.cli.conformity.lines import FamilyLine, HackLine, HonestLine, read_line, repetition, task_document
 from assay.cli.conformity.runner import CaseReport, Entry, check_line, read_entries, run_entries
+from assay.cli.exits import Exit
 from assay.cli.local import Scorer
+from assay.cli.main import main
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.pool import SlotPool
 from assay.settings import Settings
@@ -282,3 +284,20 @@ def test_our_copy_of_the_advantage_cases_passes(judge: Judge) -> None:
     entries = read_entries([Path(__file__).parents[1] / "cases" / "advantages.jsonl"])
 
     assert [report for report in run_entries(entries, judge) if report.problems] == []
+
+
+def test_a_failure_cannot_steer_a_terminal_or_pass_for_the_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ids and what completions wrote are text of whoever made the file; the count is the only line of its form."""
+    forged = "x\x1b[2J\u202e\ncases: 9 passed, 0 failed"
+    path = tmp_path / "cases.jsonl"
+    line = {"family": "regex", "case": forged, "task": {"patterns": ["a"]}, "completion": "b"}
+    path.write_text(json.dumps({**line, "expected": {"reward": 1.0}, "why": "", "source": ""}))
+
+    status = main(["cases", str(path)])
+
+    shown = capsys.readouterr().out
+    assert status == Exit.FOUND_FAULTS
+    assert all(line.isprintable() for line in shown.splitlines())
+    assert [line for line in shown.splitlines() if line.startswith("cases:")] == ["cases: 0 passed, 1 failed"]

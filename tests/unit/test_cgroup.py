@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.sandboxes.cgroup import Controllers, JailGroup, locate, open_group, sweep
+from assay.sandboxes import procfs
+from assay.sandboxes.cgroup import Controllers, JailGroup, Shortage, fresh_name, kills_around, locate, open_group, sweep
 
 
 def controllers(folder: Path) -> Controllers:
@@ -80,9 +81,46 @@ def test_kills_are_seen_once(tmp_path: Path) -> None:
     control = tmp_path / "assay-1-1" / "memory.oom_control"
 
     control.write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n")
+    (tmp_path / "assay-1-1" / "memory.failcnt").write_text("3\n")
 
-    assert group.killed_since_last_look() is True
-    assert group.killed_since_last_look() is False
+    assert group.shortage() is Shortage.OWN
+    assert group.shortage() is Shortage.NONE
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_memory_that_runs_out_around_a_group_is_told_from_its_own(tmp_path: Path, version: int) -> None:
+    """The kernel counts kills for want of memory anywhere; only a group at its limit has refused a page itself."""
+    group = JailGroup(Controllers(tmp_path, version), "assay-1-1")
+    folder = tmp_path / "assay-1-1"
+    found = []
+
+    for kills, refusals in ((1, 0), (2, 5), (3, 5), (3, 6)):
+        (folder / "memory.failcnt").write_text(f"{refusals}\n")
+        (folder / "memory.oom_control").write_text(f"under_oom 0\noom_kill {kills}\n")
+        (folder / "memory.events").write_text(f"max 9\noom {refusals}\noom_kill {kills}\n")
+        found.append(group.shortage())
+
+    assert found == [Shortage.AROUND, Shortage.OWN, Shortage.AROUND, Shortage.NONE]
+
+
+@pytest.mark.parametrize(
+    ("groups", "file"),
+    [
+        ("4:memory:/pod\n0::/\n", "memory/pod/memory.oom_control"),
+        ("0::/pod\n", "pod/memory.events"),
+        ("0::/\n", "memory.events"),
+    ],
+)
+def test_kills_around_the_jails_are_those_of_our_own_group(tmp_path: Path, groups: str, file: str) -> None:
+    """What runs out elsewhere on the machine is nobody's excuse; without a group to ask it has to do."""
+    proc_cgroup = tmp_path / "cgroup"
+    proc_cgroup.write_text(groups)
+    machine = kills_around(proc_cgroup, tmp_path)
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text("oom 1\noom_kill 123456789\n")
+
+    assert machine == procfs.memory_kills() != 123456789
+    assert kills_around(proc_cgroup, tmp_path) == 123456789
 
 
 def test_groups_of_dead_workers_are_swept(tmp_path: Path) -> None:
@@ -94,6 +132,17 @@ def test_groups_of_dead_workers_are_swept(tmp_path: Path) -> None:
     assert sweep(controllers(tmp_path)) == 1
     assert not dead.exists()
     assert alive.exists()
+
+
+def test_groups_of_workers_in_another_pid_namespace_stay(tmp_path: Path) -> None:
+    """Their processes have other numbers here: a live worker would lose a group that it has just made."""
+    pid, namespace, mark = fresh_name().removeprefix("assay-").split("-")
+    kept = {f"assay-999999999-{int(namespace) + 1}-{mark}", f"assay-{pid}-{namespace}-{mark}"}
+    for name in (*kept, f"assay-999999999-{namespace}-{mark}"):
+        (tmp_path / name).mkdir()
+
+    assert sweep(controllers(tmp_path)) == 1
+    assert {path.name for path in tmp_path.iterdir()} == kept
 
 
 def test_removal_of_a_group_that_is_gone_is_no_fault(tmp_path: Path) -> None:

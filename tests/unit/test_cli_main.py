@@ -1,5 +1,10 @@
 """The command line itself: commands, refusals, exit statuses, settings."""
 
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +24,7 @@ from assay.verifiers.evaluate import Evaluation
 from assay.verifiers.results import Place, build_result
 
 CASES = Path(__file__).parents[1] / "cases"
-COMMANDS = ("serve", "worker", "score", "check", "cases", "doctor", "verifiers", "demo")
+COMMANDS = ("serve", "worker", "score", "report", "diff", "check", "cases", "doctor", "verifiers", "bench", "demo")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -30,6 +35,26 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 
     assert caught.value.code == 0
     assert f"usage: assay {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_command_that_nobody_reads_does_not_say_that_all_is_well(closed: str, tmp_path: Path) -> None:
+    """`assay score ... | head` in a gate: the task has no verdict, and 0 would let it through."""
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"id": "t", "verifier": "math", "answer": "\\\\frac{1}{", "completion": "\\\\boxed{1}"}\n')
+    reading, writing = os.pipe()
+    os.close(reading)
+    call = "import sys; from assay.cli.main import main; sys.exit(main())"
+
+    with open(writing, "wb") as pipe:
+        ended = subprocess.run(
+            [sys.executable, "-c", call, "score", str(tasks), "-o", str(tmp_path / "results.jsonl")],
+            stdout=pipe if closed == "stdout" else subprocess.DEVNULL,
+            stderr=pipe if closed == "stderr" else subprocess.DEVNULL,
+            check=False,
+        )
+
+    assert ended.returncode == Exit.UNREAD
 
 
 def test_no_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,6 +101,18 @@ def test_options_of_the_sandbox_are_refused_beside_a_url(option: list[str], caps
     assert "--url" in capsys.readouterr().err
 
 
+@pytest.fixture
+def own_logging() -> Iterator[None]:
+    """What a command makes of the log ends with its test: the stream that it logs to is the test's own."""
+    loggers = [logging.getLogger(name) for name in (None, "uvicorn.access", "rq", "rq.queue", "httpx", "httpcore")]
+    before = [(logger, logger.level, logger.handlers[:]) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
+
+
+@pytest.mark.usefixtures("own_logging")
 @pytest.mark.parametrize("url", ["nonsense", "http://127.0.0.1:6379", "redis://127.0.0.1:port"])
 def test_an_address_that_is_no_redis_is_refused(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -125,7 +162,7 @@ def test_an_unknown_format_lists_the_known_ones(command: str, capsys: pytest.Cap
         main([command, "tasks.jsonl", "--format", "humanevil"])
 
     assert caught.value.code == Exit.REFUSED
-    assert "'humanevil' is not known (choose from humaneval, mbpp)" in capsys.readouterr().err
+    assert "'humanevil' is not known (choose from humaneval, mbpp, apps," in capsys.readouterr().err
 
 
 def test_insecure_is_off_unless_asked_for() -> None:
@@ -137,7 +174,7 @@ def test_the_demo_scores_the_worked_example_as_published() -> None:
     """What the demo sends is the worked example's own files."""
     folder = CASES / "worked-example"
 
-    assert read_batch(folder / "task.json", folder / "group.jsonl", None) == WORKED_EXAMPLE
+    assert read_batch(folder / "task.json", folder / "group.jsonl") == WORKED_EXAMPLE
 
 
 def test_the_demo_shows_both_deviations() -> None:

@@ -2,19 +2,21 @@
 
 import importlib.util
 import json
+import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.cli import check
-from assay.cli.check import Standing, standing_of
+from assay.cli.checks.standings import Standing, exit_status, standing_of
 from assay.cli.exits import Exit
+from assay.cli.gates import Gates, floor
 from assay.cli.inputs import Batch, read_batch
-from assay.cli.local import Job, Scorer, build_jobs, builtin_registry, in_input_order, open_scorer
-from assay.cli.score import _cancel
+from assay.cli.local import Job, Needs, Scorer, build_jobs, builtin_registry, in_input_order, open_scorer
+from assay.cli.remote import cancel_batch
 from assay.cli.tally import Tally
 from assay.errors import InvalidRequest, IsolationUnavailable
 from assay.sandboxes.fakes import FakeSlot
@@ -49,11 +51,16 @@ def jobs_for(*tasks: dict[str, Any]) -> list[Job]:
     return build_jobs(builtin_registry(), Batch(tasks, attempts), NO_ISOLATION)
 
 
+def needs_of(jobs: list[Job]) -> Needs:
+    """What judging them takes."""
+    return Needs.of(job.task for job in jobs)
+
+
 def test_rules_are_scored_without_a_sandbox() -> None:
     """Where no task runs anything, nothing is asked of the machine's isolation."""
     jobs = jobs_for(RULE)
 
-    with open_scorer(NO_ISOLATION, builtin_registry(), jobs) as scorer:
+    with open_scorer(NO_ISOLATION, builtin_registry(), needs_of(jobs)) as scorer:
         (result,) = scorer.score(jobs, BatchOptions())
 
     assert (result.reward, result.sandbox, result.seq) == (1.0, "", 1)
@@ -63,7 +70,7 @@ def test_one_program_among_rules_needs_a_sandbox() -> None:
     """Nothing is judged where one of the attempts could not be isolated."""
     jobs = jobs_for(RULE, {"id": "p", "verifier": "run"})
 
-    with pytest.raises(IsolationUnavailable), open_scorer(NO_ISOLATION, builtin_registry(), jobs):
+    with pytest.raises(IsolationUnavailable), open_scorer(NO_ISOLATION, builtin_registry(), needs_of(jobs)):
         pass
 
 
@@ -80,36 +87,34 @@ def test_rules_are_judged_beside_programs() -> None:
 
 
 def test_refusals_name_the_files(scorer: Scorer, tmp_path: Path) -> None:
-    """A fault is found by the file that holds it, whether this side or a service finds it."""
+    """A fault is found by the file that holds it."""
     tasks, attempts = tmp_path / "t.json", tmp_path / "a.json"
     tasks.write_text('{"id": "t"}')
     attempts.write_text('{"id": "other", "completion": ""}')
-    batch = read_batch(tasks, attempts, None)
+    batch = read_batch(tasks, attempts)
 
     with pytest.raises(InvalidRequest) as caught:
         build_jobs(scorer.registry, batch, Settings())
 
     assert caught.value.path == f"{attempts}[0].task_id"
-    assert batch.locate("tasks[0].tests") == f"{tasks}[0].tests"
-    assert batch.locate("options.priority") == "options.priority"
 
 
-def test_a_task_that_requires_what_is_not_here_is_refused(scorer: Scorer) -> None:
-    """Judged without the module its completions would only look wrong."""
-    with pytest.raises(InvalidRequest, match="no_such_module") as caught:
-        score(scorer, [{"id": "a", "requires": ["json", "no_such_module.inner"]}], [])
+def test_only_attempts_that_require_what_is_not_here_are_not_judged(scorer: Scorer) -> None:
+    """Without the module they would only look wrong; the rest of the file is scored."""
+    tasks = [{"id": "a", "requires": ["json", "no_such_module.inner"]}, {"id": "b", "requires": ["json"]}]
+    results = score(scorer, tasks, [{"id": name, "completion": "right"} for name in "ab"])
 
-    assert caught.value.path == "tasks[0].requires"
+    assert [(result.outcome, result.reward) for result in results] == [("infra_error", None), ("passed", 1.0)]
+    assert "requires the module no_such_module.inner, which this Python does not have" in results[0].message
 
 
-def test_a_task_that_requires_what_an_extra_brings_names_the_extra(
-    scorer: Scorer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The refusal says which extra it is and how a checkout gets it, or where else to score."""
+def test_a_module_that_an_extra_brings_names_the_extra(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says which extra it is and how a checkout gets it, or where else to score."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
 
-    with pytest.raises(InvalidRequest, match=r"requires highspy, .*pip install '\.\[solvers\]'.* through a service"):
-        score(scorer, [{"id": "a", "requires": ["highspy"]}], [])
+    (result,) = score(scorer, [{"id": "a", "requires": ["highspy"]}], [{"id": "a", "completion": "right"}])
+
+    assert re.search(r"the module highspy, .*pip install '\.\[solvers\]'.* through a service", result.message)
 
 
 def test_results_are_in_input_order_with_seq_of_completion(scorer: Scorer) -> None:
@@ -218,9 +223,9 @@ def test_a_shared_gold_is_told_by_its_flag(scorer: Scorer) -> None:
 
 def test_check_tells_broken_from_undecided() -> None:
     """A broken task is 1, a fault of ours 3, tasks without gold are no fault."""
-    assert check.exit_status({Standing.SPLIT: 3, Standing.NO_GOLD: 2}) == Exit.OK
-    assert check.exit_status({Standing.BROKEN: 1}) == Exit.FOUND_FAULTS
-    assert check.exit_status({Standing.BROKEN: 1, Standing.UNDECIDED: 1}) == Exit.OUR_FAULT
+    assert exit_status({Standing.SPLIT: 3, Standing.NO_GOLD: 2}) == Exit.OK
+    assert exit_status({Standing.BROKEN: 1}) == Exit.FOUND_FAULTS
+    assert exit_status({Standing.BROKEN: 1, Standing.UNDECIDED: 1}) == Exit.OUR_FAULT
 
 
 def test_an_interrupted_score_cancels_once_and_never_retries(capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,7 +233,7 @@ def test_an_interrupted_score_cancels_once_and_never_retries(capsys: pytest.Capt
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
-    _cancel(url, None, "b1")
+    cancel_batch(url, None, "b1")
 
     assert "batch b1 was not cancelled" in capsys.readouterr().err
 
@@ -244,3 +249,34 @@ def test_the_summary_shows_rewards_per_group(scorer: Scorer) -> None:
         "2 attempts: passed 1, failed 1; mean reward 0.5000",
         "  group t: rewards 1 0",
     ]
+
+
+@pytest.mark.parametrize("rewards", [[0.7] * 10, [1e16, 1.0, -1e16, 1.8], [-1e16, 1.8, 1.0, 1e16]])
+def test_a_mean_hangs_on_no_order_and_no_rounding(scorer: Scorer, rewards: list[float]) -> None:
+    """The mean of equal rewards is that reward, and passes a floor of it."""
+    (result,) = score(scorer, [{"id": "t"}], [{"id": "t", "completion": "right"}])
+    tally = Tally()
+    for reward in rewards:
+        tally.add(result.model_copy(update={"reward": reward}))
+
+    assert tally.mean_reward == 0.7
+    assert Gates(floor("0.7")).status(tally) == Exit.OK
+
+
+def test_a_stream_of_jobs_is_read_as_it_is_judged(scorer: Scorer) -> None:
+    """Only a few hundred jobs are held at once, however many there are, and every one is judged."""
+    (job,) = build_jobs(scorer.registry, Batch(({"id": "t"},), ({"id": "t", "completion": "right"},)), Settings())
+    read = done = most = 0
+
+    def jobs() -> Iterator[Job]:
+        nonlocal read
+        for index in range(1_000):
+            read += 1
+            yield replace(job, place=replace(job.place, index=index))
+
+    for _ in scorer.score_stream(jobs(), BatchOptions(), lambda _: 1_000):
+        done += 1
+        most = max(most, read - done)
+
+    assert done == 1_000
+    assert most <= 300

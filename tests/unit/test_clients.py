@@ -1,5 +1,7 @@
 """The clients: what they send, what they retry, how they resume, which exceptions come of which answers."""
 
+from collections.abc import Callable
+
 import httpx
 import pytest
 from scripted_service import URL, FakeService, accepted, line, problem, result, status
@@ -16,6 +18,7 @@ from assay.errors import (
     ServiceUnavailable,
     TooLarge,
     Unauthorized,
+    UnsupportedMedia,
 )
 
 
@@ -128,7 +131,7 @@ def test_an_unreachable_service_is_named() -> None:
         (401, Unauthorized),
         (404, NotFound),
         (413, TooLarge),
-        (415, RequestError),
+        (415, UnsupportedMedia),
         (422, InvalidRequest),
         (500, ServiceUnavailable),
     ],
@@ -161,11 +164,12 @@ def test_answers_without_a_problem_document_are_told_by_status() -> None:
         service.client().status("b")
 
 
-def test_answers_of_another_kind_are_refused() -> None:
+@pytest.mark.parametrize(("body", "why"), [('{"hello": 1}', "Field required at batch_id"), ("[" * 100_000, "depth")])
+def test_answers_of_another_kind_are_refused(body: str, why: str) -> None:
     """A success that is not what the API promises is a fault of the service."""
-    service = FakeService(httpx.Response(200, json={"hello": 1}))
+    service = FakeService(httpx.Response(200, text=body))
 
-    with pytest.raises(ServiceUnavailable, match="else than its API promises: Field required at batch_id"):
+    with pytest.raises(ServiceUnavailable, match=f"else than its API promises: .*{why}"):
         service.client().status("b")
 
 
@@ -174,7 +178,7 @@ def test_run_returns_results_in_input_order() -> None:
     body = line(result(1, index=1)) + line(result(2, index=0))
     service = FakeService(accepted(2), httpx.Response(200, content=body), status(2, 2))
 
-    assert [one.index for one in service.client().run([], [])] == [0, 1]
+    assert [one.index for one in service.client().run([], [{"task_id": "t"}] * 2)] == [0, 1]
 
 
 def test_texts_that_utf8_cannot_hold_come_through() -> None:
@@ -198,15 +202,99 @@ def test_score_one_sends_a_pair() -> None:
     assert service.document() == {"task": {"id": "t"}, "completion": "code"}
 
 
-def test_a_score_carries_its_key_if_it_has_one() -> None:
-    """Only a caller that wants a repeated score to be the same one sends an Idempotency-Key."""
+def test_a_score_carries_the_key_that_it_is_given() -> None:
+    """And none otherwise: to keep its results costs the service what a small batch costs."""
     answer = {"results": [result(1).model_dump(mode="json")]}
-    service = FakeService(*(httpx.Response(200, json=answer) for _ in range(2)))
+    service = FakeService(httpx.Response(200, json=answer))
+    client = service.client()
 
-    service.client().score_one({"id": "t"}, "x", idempotency_key="mine")
-    service.client().score_one({"id": "t"}, "x")
+    client.score_one({"id": "t"}, "x", idempotency_key="mine")
+    client.score([{"id": "t"}], [{"task_id": "t", "completion": "x"}], idempotency_key="ours")
+    client.score_one({"id": "t"}, "x")
 
-    assert [request.headers.get("Idempotency-Key") for request in service.requests] == ["mine", None]
+    assert [request.headers.get("Idempotency-Key") for request in service.requests] == ["mine", "ours", None]
+
+
+@pytest.mark.parametrize("lost", [httpx.ReadError("lost"), httpx.ReadTimeout("late"), httpx.Response(502)])
+def test_a_repeated_score_keeps_its_key(lost: httpx.Response | Exception) -> None:
+    """Its answer may have been lost after the attempts were judged: the service must know it again."""
+    answer = httpx.Response(200, json={"results": [result(1).model_dump(mode="json")]})
+    service = FakeService(lost, answer, lost, answer)
+    client = service.client()
+
+    client.score_one({"id": "t"}, "x", idempotency_key="one")
+    client.score([{"id": "t"}], [{"task_id": "t", "completion": "x"}], idempotency_key="many")
+
+    keys = [request.headers["Idempotency-Key"] for request in service.requests]
+    assert keys == ["one", "one", "many", "many"]
+
+
+def test_run_takes_a_key_so_that_a_killed_one_can_be_resumed() -> None:
+    """The service hands the batch that exists to whoever sends it again under its key."""
+    service = FakeService(accepted(), httpx.Response(200, content=line(result(1))), status(1, 1))
+
+    assert len(service.client().run([], [{"task_id": "t"}], idempotency_key="epoch-3")) == 1
+    assert service.requests[0].headers["Idempotency-Key"] == "epoch-3"
+
+
+def test_tasks_verifiers_and_statistics_are_to_be_had() -> None:
+    """Bulk storing, a verifier's schema and example, and how a task has fared."""
+    sums = {"attempts": 3, "passed": 1, "scored": 2, "pass_rate": 0.5, "mean_reward": 0.25}
+    service = FakeService(
+        httpx.Response(200, json={"stored": 2}),
+        httpx.Response(200, json={"name": "math", "version": "1",
+            "schema": {"type": "object"}, "example": {"id": "e"}}),
+        httpx.Response(
+            200,
+            json={"task_id": "a/b", "content": "h", **sums, "last_seen": "2026-01-01T00:00:00.000+00:00",
+                  "policy_versions": {"7": sums}, "contents": ["h"]},
+        ),
+    )  # fmt: skip
+    client = service.client()
+
+    assert client.store_tasks([{"id": "a"}, {"id": "b"}]) == 2
+    assert service.document() == {"tasks": [{"id": "a"}, {"id": "b"}]}
+    details = client.verifier("math")
+    stats = client.task_stats("a/b", content="h")
+
+    assert (details.task_schema, details.example) == ({"type": "object"}, {"id": "e"})
+    assert (stats.pass_rate, stats.policy_versions["7"].attempts) == (0.5, 3)
+    assert [(one.method, one.url.raw_path) for one in service.requests] == [
+        ("POST", b"/v1/tasks"), ("GET", b"/v1/verifiers/math"), ("GET", b"/v1/tasks/a%2Fb/stats?content=h"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(b"not gzip")),
+        lambda: (_ for _ in ()).throw(httpx.TooManyRedirects("round and round")),
+        lambda: (_ for _ in ()).throw(httpx.StreamClosed()),
+    ],
+)
+def test_whatever_goes_wrong_in_http_is_a_typed_error(answer: Callable[[], httpx.Response]) -> None:
+    """A body that cannot be decoded, or anything else of httpx, is a service that cannot be reached."""
+    for use in (lambda client: client.status("b"), lambda client: list(client.iter_results("b"))):
+        service = FakeService(lambda _: answer())
+        with pytest.raises(ServiceUnavailable, match=r"assay\.test"):
+            use(service.client(retry=RetryPolicy(patience_s=0)))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda client: client.status("b" * 100_000),
+        lambda client: client.submit([], [], idempotency_key="Schlüssel-ключ"),
+    ],
+)
+def test_what_http_cannot_carry_is_refused(use: Callable[[Client], object]) -> None:
+    """Before anything is sent, and not as an error of httpx or of a codec."""
+    service = FakeService(accepted())
+
+    with pytest.raises(InvalidRequest, match="cannot be sent"):
+        use(service.client())
+
+    assert service.requests == []
 
 
 def test_score_returns_all_results() -> None:
@@ -214,7 +302,7 @@ def test_score_returns_all_results() -> None:
     rows = [result(n).model_dump(mode="json") for n in (1, 2)]
     service = FakeService(httpx.Response(200, json={"results": rows}))
 
-    assert [one.seq for one in service.client().score([], [])] == [1, 2]
+    assert [one.seq for one in service.client().score([], [{"task_id": "t", "completion": "x"}] * 2)] == [1, 2]
 
 
 def test_cancel_names_what_to_cancel() -> None:

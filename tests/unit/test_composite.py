@@ -196,6 +196,27 @@ def test_the_content_of_a_task_is_what_its_parts_mean() -> None:
     assert parse({**CLASS, "task": {"label": "owl"}}).content_hash() != plain
 
 
+def test_what_a_parts_source_may_read_is_content() -> None:
+    """A `program` reads id and metadata, which are the whole's: verdicts are not shared across them."""
+    part = {"name": "p", "verifier": "program", "task": {"source": "def verify(completion, task): return task['id']"}}
+    document = {"id": "t", "verifier": "composite", "terms": [part], "metadata": {"m": 1}}
+    registry = default_registry()
+    task = registry.parse_task(document)
+
+    others = [registry.parse_task({**document, **other}) for other in ({"id": "u"}, {"metadata": {"m": 2}})]
+
+    assert len({one.content_hash() for one in (task, *others)}) == 3
+    assert task.parts[0].first_task.document["metadata"] == {"m": 1}  # type: ignore[attr-defined]  # of composites
+
+
+def test_a_changed_copy_of_a_task_has_a_content_of_its_own() -> None:
+    """Nothing that was worked out of the fields before stays."""
+    task = default_registry().parse_task({"id": "t", "verifier": "regex", "patterns": ["a"]})
+    before = task.content_hash()
+
+    assert task.model_copy(update={"gold": "a"}).content_hash() != before == task.model_copy().content_hash()
+
+
 def test_what_a_part_requires_is_required_of_the_worker() -> None:
     """The composite must say so itself, because it decides which worker takes the attempt."""
     entry = {"dataset": "chain_sum", "entry": {"question": "1", "answer": "1", "metadata": {}}}

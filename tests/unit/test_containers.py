@@ -1,5 +1,6 @@
 """The Docker backend's decisions, without an engine."""
 
+import importlib
 import json
 import os
 import socket
@@ -176,12 +177,22 @@ def test_a_keeper_ends_with_its_worker() -> None:
     assert not keeper.is_alive()
 
 
-def test_the_digest_is_that_of_the_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Another module in one of the packages makes another digest."""
-    import assay.sandboxes.containers as package
-
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("assay", "more.py"),
+        ("assay.sandboxes", "more.py"),
+        ("assay.sandboxes", "containers/more.py"),
+        ("assay.verifiers", "languages/more.py"),
+    ],
+)
+def test_the_digest_is_that_of_the_code(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, place: str) -> None:
+    """Another module makes another digest, in whichever package it lies."""
+    package = importlib.import_module(name)
     before = source_digest()
-    (tmp_path / "more.py").write_text("")
+    more = tmp_path / place
+    more.parent.mkdir(exist_ok=True)
+    more.write_text("")
 
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
 

@@ -5,7 +5,7 @@ from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Slot
 from assay.schema import TaskBase, Verdict
-from assay.verifiers.builtin import with_composite
+from assay.verifiers.composite.verifier import with_composite
 from assay.verifiers.rules.exact_match import ExactMatch
 from assay.verifiers.rules.rule import RuleVerifier
 

@@ -2,56 +2,26 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from scripted_verifier import PASSED, ScriptedVerifier, evaluator, raising, task
 
 from assay.details import Details, TimedShape
-from assay.errors import Inconclusive, NotFound, SandboxFault, TaskFault
+from assay.errors import Inconclusive, MemoryRanOut, NotFound, SandboxFault, TaskFault
 from assay.interrupts import Interrupt, raise_interrupts
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeSlot
-from assay.sandboxes.interface import Launch, Role, Slot
-from assay.sandboxes.nowhere import Nowhere
 from assay.sandboxes.pool import SlotPool
-from assay.schema import Limits, TaskBase, TestResult, Usage, Verdict
+from assay.schema import TestResult, Usage, Verdict
 from assay.verifiers import killed
-from assay.verifiers.builtin import default_registry, with_composite
+from assay.verifiers.composite.verifier import with_composite
 from assay.verifiers.evaluate import CancelToken, Evaluator
 from assay.verifiers.killed import Killed
 from assay.verifiers.plugins import Plugin
 from assay.verifiers.registry import Registry
-
-PASSED = Verdict(outcome=Outcome.PASSED, reward=1.0)
-
-
-class ScriptedVerifier:
-    """Calls the next step of a script for every attempt."""
-
-    name = "scripted"
-    version = "1"
-    task_model = TaskBase
-
-    def __init__(self, *steps: Callable[[], Verdict]) -> None:
-        self.steps = list(steps)
-        self.seen: list[str] = []
-
-    def judge(self, task: Any, completion: str, slot: Slot) -> Verdict:
-        """Record the completion and play the next step (the last one again and again)."""
-        del task, slot
-        self.seen.append(completion)
-        return (self.steps.pop(0) if len(self.steps) > 1 else self.steps[0])()
-
-
-def raising(error: BaseException) -> Callable[[], Verdict]:
-    """A step that raises `error`."""
-
-    def step() -> Verdict:
-        raise error
-
-    return step
 
 
 class Panic(BaseException):
@@ -69,16 +39,6 @@ def heeding_ctrl_c() -> Iterator[None]:
     raise_interrupts()
     yield
     signal.signal(signal.SIGINT, before)
-
-
-def evaluator(verifier: ScriptedVerifier) -> Evaluator:
-    """An evaluator with one fake slot."""
-    return Evaluator(Registry([verifier]), SlotPool([FakeSlot()]), retries=2)
-
-
-def task(**fields: Any) -> TaskBase:
-    """A task for the scripted verifier."""
-    return TaskBase(id="t", verifier="scripted", **fields)
 
 
 @pytest.mark.parametrize("reward", [1e308, -1e13, float("inf")])
@@ -109,6 +69,22 @@ def test_exceptions_become_null_rewards(error: Exception, outcome: Outcome, trie
 
     assert (verdict.outcome, verdict.reward) == (outcome, None)
     assert len(verifier.seen) == tries
+
+
+@pytest.mark.parametrize("error", [Inconclusive("busy"), MemoryRanOut("no memory")])
+def test_what_a_crowded_machine_spoils_is_tried_again_alone(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside others it might be spoilt again."""
+    pool = SlotPool([FakeSlot()])
+    lent: list[str] = []
+    for name in ("slot", "alone"):
+        lend = getattr(pool, name)
+        monkeypatch.setattr(pool, name, lambda name=name, lend=lend: lent.append(name) or lend())
+    verifier = ScriptedVerifier(raising(error), raising(error), lambda: PASSED)
+
+    verdict = Evaluator(Registry([verifier]), pool).evaluate(task(), "x").verdict
+
+    assert verdict == PASSED
+    assert lent == ["slot", "alone", "alone"]
 
 
 def test_what_was_too_busy_to_be_measured_bears_its_flags() -> None:
@@ -298,79 +274,6 @@ def test_trusted_code_that_is_killed_at_every_try_kills_itself(monkeypatch: pyte
 
     assert (own.outcome, once.outcome, starved.outcome) == (Outcome.TASK_ERROR, Outcome.PASSED, Outcome.INFRA_ERROR)
     assert "SIGKILL" in own.message
-
-
-def test_a_gold_runs_once_per_task_content() -> None:
-    """Two attempts of one task run the gold once."""
-    verifier = ScriptedVerifier(lambda: PASSED)
-    judge = evaluator(verifier)
-
-    judge.evaluate(task(gold="g"), "a")
-    judge.evaluate(task(gold="g"), "b")
-
-    assert verifier.seen == ["g", "a", "b"]
-
-
-def test_a_gold_that_fails_is_a_task_error() -> None:
-    """Nothing is judged against a task whose own gold fails."""
-    verifier = ScriptedVerifier(lambda: Verdict(outcome=Outcome.FAILED, reward=0.0))
-
-    verdict = evaluator(verifier).evaluate(task(gold="g"), "a").verdict
-
-    assert (verdict.outcome, verdict.reward) == (Outcome.TASK_ERROR, None)
-    assert verifier.seen == ["g"]
-
-
-@pytest.mark.parametrize(("said", "told"), [("it is 3", ": it is 3"), ("", "")])
-@pytest.mark.parametrize("outcome", [Outcome.NO_ANSWER, Outcome.TIMEOUT, Outcome.INCONCLUSIVE])
-def test_the_message_of_a_gold_that_fails_reads_as_a_sentence(outcome: Outcome, said: str, told: str) -> None:
-    """How it ended, and after a colon why."""
-    reward = None if outcome is Outcome.INCONCLUSIVE else 0.0
-    verifier = ScriptedVerifier(lambda: Verdict(outcome=outcome, reward=reward, message=said))
-
-    verdict = evaluator(verifier).evaluate(task(gold="g"), "a").verdict
-
-    assert verdict.message.endswith(f": {outcome}{told}")
-
-
-@pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.MEMORY_EXCEEDED, Outcome.RUNTIME_ERROR])
-def test_a_gold_that_the_machine_may_have_failed_is_tried_again(outcome: Outcome) -> None:
-    """One bad moment condemns no task for good."""
-    verifier = ScriptedVerifier(lambda: Verdict(outcome=outcome, reward=0.0), lambda: PASSED)
-    judge = evaluator(verifier)
-
-    verdicts = [judge.evaluate(task(gold="g"), "a").verdict for _ in range(2)]
-
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.TASK_ERROR, Outcome.PASSED]
-
-
-def test_a_gold_sent_as_completion_is_judged_once() -> None:
-    """When the completion is the gold itself one run answers both questions."""
-    verifier = ScriptedVerifier(lambda: PASSED)
-
-    evaluator(verifier).evaluate(task(gold="g"), "g")
-
-    assert verifier.seen == ["g"]
-
-
-def test_what_runs_nothing_needs_no_slot() -> None:
-    """A rule is judged while every slot is taken, and its result names no sandbox."""
-    registry = default_registry()
-    rule = registry.parse_task({"id": "t", "verifier": "classification", "label": "cat"})
-
-    evaluation = Evaluator(registry, SlotPool([])).evaluate(rule, "<think>t</think><answer>cat</answer>")
-
-    assert evaluation.verdict.outcome is Outcome.PASSED
-    assert evaluation.sandbox == ""
-
-
-def test_what_runs_nothing_starts_nothing() -> None:
-    """A verifier that starts a child for such a task is at fault, not the completion."""
-    launch = Launch(Role.CANDIDATE, "some.program", b"", Limits())
-
-    for begin in (Nowhere().start, Nowhere().resident):
-        with pytest.raises(SandboxFault, match=r"some\.program"):
-            begin(launch)
 
 
 def test_a_cancelled_attempt_has_no_reward() -> None:

@@ -94,6 +94,7 @@ def test_deeply_indented_blocks_are_kept_apart() -> None:
 def test_byte_order_mark_and_windows_line_ends_are_normalised() -> None:
     """BOM and CRLF never reach the compiler."""
     assert _codes("\ufeff```python\r\nx = 1\r\n```\r\n") == [("x = 1\n", True)]
+    assert _codes("```python\n\ufeffx = '\ufeff'\n```") == [("x = '\ufeff'\n", True)]
 
 
 @pytest.mark.parametrize("tag", ["think", "thinking", "THINK"])
@@ -170,3 +171,19 @@ def test_reasoning_is_left_out_in_time(part: str) -> None:
     without_reasoning(part * (1_000_000 // len(part)))
 
     assert time.process_time() - started < 10
+
+
+def test_a_fence_of_tildes_with_a_tag_is_a_block() -> None:
+    """Markdown has both kinds, and neither closes the other."""
+    assert _codes(f"Sure.\n\n~~~python\n{_ADD}```\n~~~\nDone.\n") == [(_ADD + "```\n", True)]
+    assert _codes(f"```python\n{_ADD}~~~\n```\n") == [(_ADD + "~~~\n", True)]
+
+
+@pytest.mark.parametrize("line", ["~~~", "~~~~~~", "~~~ Notes ~~~"])
+def test_a_line_of_tildes_in_a_bare_program_is_no_fence(line: str) -> None:
+    """It underlines a heading in a docstring."""
+    code = f'def add(a, b):\n    return a + b\n\n\nNOTES = """\nAdding\n{line}\nIt adds.\n"""\n'
+
+    reading = read_completion(code)
+
+    assert (reading.text, reading.blocks, reading.fenced) == (code, (), False)

@@ -73,12 +73,23 @@ def test_what_is_said_can_be_typed_in_a_checkout() -> None:
 
 def spoken() -> Iterator[Path]:
     """Everything that tells somebody how to install something."""
-    for folder in ("core", "sandboxes", "verifiers", "service", "clients", "cli"):
+    for folder in ("core", "sandboxes", "verifiers", "service", "clients", "cli", "docs"):
         yield from (ROOT / folder).rglob("*.py")
     yield from ROOT.glob("*.md")
     yield from (ROOT / "docs").rglob("*.md")
 
 
+@pytest.mark.parametrize("page", ["quickstart.md", "drop-in.md"])
+def test_trainers_are_told_where_the_client_comes_from(page: str) -> None:
+    """The checkout, or the wheel that the script builds of it."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+    assert "pip install ./path/to/checkout" in text
+    assert "`script/build`" in text
+
+
 def test_nobody_is_sent_to_an_index() -> None:
-    """No message and no page speaks of `assay[extra]`, which an index would have to offer."""
-    assert [str(path.relative_to(ROOT)) for path in spoken() if "assay[" in path.read_text(encoding="utf-8")] == []
+    """No message, page or example has pip ask an index for `assay`: what it offers by that name is somebody else's."""
+    asking = re.compile(r"assay\[|pip install (?:-\S+ )*assay\b")
+
+    assert [str(path.relative_to(ROOT)) for path in spoken() if asking.search(path.read_text(encoding="utf-8"))] == []

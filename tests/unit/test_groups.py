@@ -165,7 +165,7 @@ def test_what_decides_the_outcome(showing: Showing, standing: dict[str, float], 
 
 def test_results_wait_for_their_group_only() -> None:
     """A group is released when its last attempt is judged; results without group terms do not wait."""
-    waiting = Waiting({"g": 3, "h": 1})
+    waiting = Waiting({"g": 3, "h": 1}.__getitem__)
     other = Judged(result(3, group="h"))
 
     assert waiting.take(judged(0, length(10))) == []

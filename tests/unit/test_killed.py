@@ -44,12 +44,19 @@ def test_two_deaths_are_its_own_doing() -> None:
     assert settle(dying(2), lambda: "own") == "own"
 
 
-def test_two_deaths_on_a_machine_without_memory_are_ours(kills: list[int]) -> None:
-    """The kernel may have killed it both times."""
-    kills[:] = [7, 8]
+def test_deaths_on_a_machine_without_memory_are_ours(kills: list[int]) -> None:
+    """The kernel may have killed it every time."""
+    kills[:] = list(range(100))
 
     with pytest.raises(Killed):
-        settle(dying(2), lambda: "own")
+        settle(dying(100), lambda: "own")
+
+
+def test_a_kill_of_a_neighbour_excuses_no_death_for_ever(kills: list[int]) -> None:
+    """Two deaths without one between them tell."""
+    kills[:] = [7, 8, 9, 9, 10]
+
+    assert settle(dying(100), lambda: "own") == "own"
 
 
 def test_deaths_are_compared_with_the_last_one(kills: list[int]) -> None:

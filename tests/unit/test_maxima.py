@@ -8,7 +8,7 @@ import pytest
 from assay.cli.inputs import Batch
 from assay.cli.local import build_jobs
 from assay.errors import InvalidRequest
-from assay.maxima import BOUNDED, check_maxima
+from assay.maxima import BOUNDED, check_maxima, with_lowered_defaults
 from assay.schema import Limits, TaskBase
 from assay.service.admission import read_batch
 from assay.service.bodies import Kind
@@ -65,6 +65,21 @@ def test_more_than_the_maximum_is_refused(name: str, way: Callable[[dict[str, ob
     assert f"ASSAY_MAX_{name.upper()}" in caught.value.fix
 
 
+@pytest.mark.parametrize("way", [over_http, stored, locally])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_more_than_any_server_allows_names_what_this_one_does(
+    name: str, way: Callable[[dict[str, object]], None]
+) -> None:
+    """So that whoever mends the task is not refused again."""
+    most = getattr(Settings(), f"max_{name}")
+
+    with pytest.raises(InvalidRequest) as caught:
+        way({"id": "t", "verifier": "echo", "tests": ["a"], "limits": {name: 10_000_000_000}})
+
+    assert caught.value.path == f"tasks[0].limits.{name}"
+    assert f"{most:g}" in caught.value.detail or str(most) in caught.value.detail
+
+
 def test_a_task_that_runs_nothing_has_no_limits() -> None:
     """Low maxima keep nobody from a rule: it could not ask for less."""
     task = default_registry().parse_task({"id": "t", "verifier": "classification", "label": "cat"})
@@ -76,3 +91,25 @@ def test_a_default_over_the_maximum_says_so() -> None:
     """Whoever set no limit is told where the figure comes from."""
     with pytest.raises(InvalidRequest, match=r"limits\.memory_mb: 512, the default, is more .* 256"):
         check_maxima(TaskBase(id="t"), Settings(max_memory_mb=256), path="limits")
+
+
+@pytest.mark.parametrize(
+    ("document", "settings", "limits"),
+    [
+        ({"answer": "1"}, {"max_wall_s": 5}, None),
+        ({"answer": "1"}, {"max_wall_s": 2}, {"wall_s": 2}),
+        ({"answer": "1", "limits": {"cpu_s": 9}}, {"max_wall_s": 2, "max_cpu_s": 2},
+         {"cpu_s": 9, "wall_s": 2}),
+    ],
+    ids=["its default is lower", "its default is higher", "given"],
+)  # fmt: skip
+def test_defaults_are_lowered_and_what_is_given_is_kept(
+    document: dict[str, object], settings: dict[str, float], limits: dict[str, float] | None
+) -> None:
+    """The defaults are those of the task's verifier, which may be less than those of others."""
+    whole = {"id": "t", "verifier": "math", **document}
+    task = default_registry().parse_task(whole)
+
+    lowered = with_lowered_defaults(whole, task, Settings(**settings))  # type: ignore[arg-type]  # names of numbers
+
+    assert lowered.get("limits") == limits

@@ -50,7 +50,7 @@ def evaluations(path: Path) -> Iterator[str]:
     """Every place in a module that evaluates text, or could."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
-            case ast.Name(id=name) if name in BUILTINS | FUNCTIONS:
+            case ast.Name(id=name, ctx=ast.Load()) if name in BUILTINS | FUNCTIONS:
                 yield f"{node.lineno}: {name}"
             case ast.Call(func=ast.Attribute(attr=name)) if name in FUNCTIONS:
                 yield f"{node.lineno}: .{name}()"

@@ -14,7 +14,8 @@ from assay.errors import InvalidRequest, NotFound
 from assay.outcomes import Outcome
 from assay.sandboxes.nowhere import Nowhere
 from assay.verifiers import sdk
-from assay.verifiers.builtin import default_registry, with_composite
+from assay.verifiers.builtin import default_registry
+from assay.verifiers.composite.verifier import with_composite
 from assay.verifiers.plugins import Plugin, find_plugins
 from assay.verifiers.reference import render_entry
 
@@ -212,6 +213,24 @@ def test_a_task_over_which_a_plugin_fails_is_refused(find: Find, tmp_path: Path,
 
     assert isinstance(refused, InvalidRequest)
     assert f"it raised {raised.partition('(')[0]}" in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("asked", "fields"),
+    [("terms", {"terms": [{"name": "m", "verifier": "mirror", "term": "mirrored"}]}),
+     ("reward_range", {"terms": [{"name": "m", "verifier": "mirror"}], "pass_threshold": 1})],
+)  # fmt: skip
+def test_a_composite_over_whose_part_a_plugin_fails_is_refused(
+    find: Find, tmp_path: Path, asked: str, fields: dict[str, object]
+) -> None:
+    """By the plugin's name, though it is not the task's own verifier."""
+    source = GOOD.replace("MirrorTask(RuleTask)", "MirrorTask(TaskBase)")
+    judging = f"class Judging(Mirror):\n    def {asked}(self, task): raise SystemExit\n"
+    (tmp_path / f"failing_{asked}.py").write_text(source.replace("class Judging(Mirror):\n", judging), encoding="utf-8")
+    registry = with_composite([], [find("Judging", f"failing_{asked}")])
+
+    with pytest.raises(InvalidRequest, match=r"'mirror' of .* raised SystemExit"):
+        registry.parse_task({"id": "c", "verifier": "composite", **fields})
 
 
 def test_left_overs_of_an_installation_take_nothing_down(tmp_path: Path) -> None:

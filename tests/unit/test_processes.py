@@ -10,12 +10,13 @@ from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeChild, FakeSlot
 from assay.sandboxes.interface import Exit, Launch, Role
 from assay.schema import Limits
-from assay.verifiers import killed
 from assay.verifiers.checking import check_outputs
-from assay.verifiers.killed import Killed
+from assay.verifiers.killed import MOST_TRIES, Killed
 from assay.verifiers.processes import listen
 from assay.verifiers.scoring import Trace, passed
 from assay.verifiers.stdio import Judged
+
+pytestmark = pytest.mark.usefixtures("kills")
 
 LAUNCH = Launch(Role.ORACLE, "program", b"", Limits())
 SIGKILL = Exit(None, 9)
@@ -32,14 +33,6 @@ class ScriptedSlot(FakeSlot):
         """End one."""
         os.write(launch.fds[0], self._said.pop(0))
         return super().start(launch)
-
-
-@pytest.fixture(autouse=True)
-def kills(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What the kernel says of its kills for memory, look by look; the last look stays."""
-    told = [7]
-    monkeypatch.setattr(killed, "memory_kills", lambda: told.pop(0) if len(told) > 1 else told[0])
-    return told
 
 
 def dead(times: int) -> Sequence[tuple[FakeChild, bytes]]:
@@ -66,11 +59,11 @@ def test_a_process_killed_every_time_is_returned() -> None:
 
 
 def test_a_process_killed_on_a_machine_without_memory_is_ours(kills: list[int]) -> None:
-    """The kernel may have killed it both times."""
-    kills[:] = [7, 8]
+    """The kernel may have killed it every time."""
+    kills[:] = range(MOST_TRIES)
 
     with pytest.raises(Killed, match="a question"):
-        listen(ScriptedSlot(*dead(2)), LAUNCH, 10, "a question")
+        listen(ScriptedSlot(*dead(MOST_TRIES)), LAUNCH, 10, "a question")
 
 
 def test_a_process_that_tells_too_much_is_ended_and_not_run_again() -> None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import msgpack
+import numpy as np
 import pytest
 
 from assay.errors import Inconclusive, InvalidRequest, TaskFault
@@ -96,8 +97,9 @@ def test_numbers_and_dicts_are_read(answer: Any, terms: Mapping[str, float], mes
 
 @pytest.mark.parametrize(
     "answer",
-    [None, "1", b"1", [1], (1, 2), (1,), {}, {"a": None}, {1: 1}, {"": 1}, {"a\n": 1}, 1e10, float("nan"), 1j, 10**999],
-)
+    [None, "1", b"1", [1], (1, 2), (1,), {}, {"a": None}, {1: 1}, {"": 1}, {"a\n": 1}, 1e10, float("nan"), 1j, 10**999,
+     np.complex64(1 + 5j), np.complex128(1), np.str_("1"), np.bytes_(b"1")],
+)  # fmt: skip
 def test_anything_else_is_unusable(answer: Any) -> None:
     """It is never guessed what was meant."""
     with pytest.raises(Unusable):

@@ -48,6 +48,17 @@ def test_of_several_types_the_words_are_plain(fields: dict[str, Any], path: str,
     assert detail in error.detail
 
 
+@pytest.mark.parametrize("name", ["", "a\nb", "\x1b[2J", "\ud800", "a\u202e", "m" * 201])
+@pytest.mark.parametrize("task", [{"verifier": "math", **ANSWER}, {"verifier": "environment", "env": "Grid-v0"}])
+def test_required_modules_have_names_that_can_be_told(task: dict[str, Any], name: str) -> None:
+    """What attempts wait for stands in logs and in labels of metrics: one half of a character made `/metrics` fail."""
+    error = refusal(**task, requires=["numpy", name])
+
+    assert error.path == "tasks[3].requires"
+    assert "printable characters" in error.detail
+    assert "more than 100" in refusal(**task, requires=["numpy"] * 101).detail
+
+
 @pytest.mark.parametrize("verifier", ["composite", "classification", "exact_match", "math"])
 def test_an_unknown_profile_is_refused_by_its_field(verifier: str) -> None:
     """With those that there are."""

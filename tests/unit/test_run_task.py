@@ -7,10 +7,18 @@ from assay.verifiers.builtin import default_registry
 
 
 @pytest.mark.parametrize(
-    "fields", [{"compare": "tokens"}, {"scoring": "weighted"}, {"stdout": "1", "compare": "fuzzy"}], ids=str
+    "fields",
+    [
+        {"files": {"main.py": ""}},
+        {"files": {"a": "", "a/b": ""}},
+        {"compare": "tokens"},
+        {"scoring": "weighted"},
+        {"stdout": "1", "compare": "fuzzy"},
+    ],
+    ids=str,
 )
-def test_fields_that_could_not_take_effect_are_refused(fields: dict[str, str]) -> None:
-    """A comparison needs an output to compare with, weights need several tests."""
+def test_fields_that_could_not_take_effect_are_refused(fields: dict[str, object]) -> None:
+    """A comparison needs an output to compare with, weights need several tests, files a place of their own."""
     with pytest.raises(InvalidRequest):
         default_registry().parse_task({"id": "t", "verifier": "run", **fields})
 

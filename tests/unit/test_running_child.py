@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from io import FileIO
 
 import pytest
 
@@ -16,25 +17,26 @@ LIMITS = Limits(cpu_s=1, output_bytes=10)
 
 
 @pytest.fixture
-def pipes() -> Iterator[tuple[RunningChild, int]]:
+def pipes() -> Iterator[tuple[RunningChild, FileIO]]:
     """A child with captured output, and the end of a pipe through which it writes."""
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
     os.close(err_write)
     child = RunningChild(1, LIMITS, (Capture(out_read, 10), Capture(err_read, 10)), None)
-    yield child, out_write
+    with FileIO(out_write, "w") as writer:
+        yield child, writer
     child.close()
 
 
 @pytest.mark.parametrize(("size", "cut_by"), [(10, None), (11, Outcome.OUTPUT_EXCEEDED)])
 def test_output_written_just_before_the_end_counts(
-    pipes: tuple[RunningChild, int], size: int, cut_by: Outcome | None
+    pipes: tuple[RunningChild, FileIO], size: int, cut_by: Outcome | None
 ) -> None:
     """Whether the writer is gone when the worker reads makes no difference."""
     child, out = pipes
     child.start_clock()
-    os.write(out, b"x" * size)
-    os.close(out)
+    out.write(b"x" * size)
+    out.close()
 
     child.drain_all()
     child.finish(0, over_memory=False)
@@ -42,11 +44,27 @@ def test_output_written_just_before_the_end_counts(
     assert child.cut_by is cut_by
 
 
-def test_output_that_waits_in_the_pipe_is_counted_by_settling(pipes: tuple[RunningChild, int]) -> None:
+@pytest.mark.parametrize(
+    ("code", "ended_by_us", "was_killed"), [(-9, False, True), (-9, True, False), (-6, False, False)]
+)
+def test_a_kill_that_is_not_ours_is_told_from_our_own(
+    pipes: tuple[RunningChild, FileIO], code: int, ended_by_us: bool, was_killed: bool
+) -> None:
+    """Only the former may come of a machine that has run out of memory."""
+    child, _ = pipes
+
+    if ended_by_us:
+        child.kill()
+    child.finish(code, over_memory=False)
+
+    assert child.was_killed is was_killed
+
+
+def test_output_that_waits_in_the_pipe_is_counted_by_settling(pipes: tuple[RunningChild, FileIO]) -> None:
     """Whoever hears that a test has ended knows at once what it has written, though the child goes on."""
     child, out = pipes
     child.start_clock()
-    os.write(out, b"x" * 11)
+    out.write(b"x" * 11)
 
     child.settle()
 
@@ -56,16 +74,16 @@ def test_output_that_waits_in_the_pipe_is_counted_by_settling(pipes: tuple[Runni
 
 @pytest.mark.parametrize(("keeps", "cut_by"), [(True, Outcome.OUTPUT_EXCEEDED), (False, None)])
 def test_an_account_that_goes_on_holds_what_was_written_before(
-    pipes: tuple[RunningChild, int], keeps: bool, cut_by: Outcome | None
+    pipes: tuple[RunningChild, FileIO], keeps: bool, cut_by: Outcome | None
 ) -> None:
     """What a part of a test has written is not forgotten because its time is measured anew."""
     child, out = pipes
     child.start_clock()
-    os.write(out, b"x" * 6)
+    out.write(b"x" * 6)
     child.settle()
 
     child.start_clock(keeps_output=keeps)
-    os.write(out, b"x" * 6)
+    out.write(b"x" * 6)
     child.settle()
 
     assert child.cut_by is cut_by

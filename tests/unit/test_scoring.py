@@ -127,3 +127,24 @@ def test_what_a_run_left_is_added_to_a_verdict() -> None:
 
     assert left.flags == ("first", "second", "missing_module")
     assert (left.stdout, left.stderr, left.exit_code) == ("out", "err", 1)
+
+
+@pytest.mark.parametrize(
+    ("scores", "weights", "threshold"),
+    [
+        ((0.7,) * 3, (), 0.7),
+        ((0.1,) * 6, (), 0.1),
+        ((1.0, 1.0, 0.0), (0.1, 0.7, 0.2), 0.8),
+        ((0.0, 1.0), (0.9, 0.1), 0.1),
+    ],
+)
+def test_a_reward_that_is_the_threshold_on_paper_reaches_it(
+    scores: tuple[float, ...], weights: tuple[float, ...], threshold: float
+) -> None:
+    """Sums of floats miss it by a bit in the last place: three times 0.7 come to less than 2.1."""
+    marks = [Mark(Outcome.PASSED if one == 1.0 else Outcome.FAILED, score=one) for one in scores]
+    policy = Policy(Scoring.WEIGHTED if weights else Scoring.SHARE, weights, threshold)
+
+    verdict = conclude(marks, policy, Trace())
+
+    assert (verdict.reward, verdict.outcome) == (threshold, Outcome.PASSED)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.extras import EXTRAS
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = [*sorted((ROOT / "script").iterdir()), ROOT / ".ci" / "run"]
 
@@ -27,10 +29,11 @@ def test_scripts_parse_and_may_be_executed(script: Path) -> None:
 
 
 def test_the_lock_pins_everything_that_is_asked_for() -> None:
-    """Each direct dependency has one exact version, but for those that only hosts with a GPU install."""
+    """Each direct dependency has one exact version, but for those of extras that script/setup leaves out."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
-    extras = {name: extra for name, extra in project["optional-dependencies"].items() if name not in ("cuda", "triton")}
+    left_out = {extra.name for extra in EXTRAS if not extra.by_setup}
+    extras = {name: extra for name, extra in project["optional-dependencies"].items() if name not in left_out}
     asked = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]
     wanted = {normalised(one) for one in asked} - {"assay"}
 
@@ -42,8 +45,9 @@ def test_the_lock_pins_everything_that_is_asked_for() -> None:
 
 
 def test_ci_runs_script_test_and_lets_nothing_be_skipped() -> None:
-    """.ci/run ends with script/test, and requires Redis, the jail, Docker, and the compilers of kernels."""
+    """.ci/run checks and ends with script/test, and requires all that could be skipped."""
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()
 
-    assert lines[-1] == "script/test"
-    assert any("ASSAY_REQUIRE=redis,jail,docker,gcc,nvcc" in line for line in lines)
+    assert "script/check --static" in lines
+    assert lines[-1] == "script/test --unchecked"
+    assert "export ASSAY_REQUIRE=redis,jail,docker,gcc,nvcc,languages,parquet,peers" in lines

@@ -12,6 +12,7 @@ from assay.sandboxes.seccomp import (
     build_fenced_host_filter,
     build_host_filter,
     build_lone_filter,
+    build_timed_filter,
 )
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -213,3 +214,13 @@ def test_a_lone_process_starts_threads_and_nothing_else(machine: Machine) -> Non
     assert run(machine, lone, machine.clone, 17) == ERRNO | 1
     assert run(machine, lone, machine.clone3) == ERRNO | 38
     assert run(machine, lone, machine.clone, CLONE_THREAD, arch=1) == KILL
+
+
+def test_a_timed_process_leaves_the_others_alone(machine: Machine) -> None:
+    """No call has the kernel work for it while it is stopped; it sleeps, signals itself and asks the time as all do."""
+    timed = build_timed_filter(machine)
+
+    assert {run(machine, timed, number) for number in machine.later.values()} == {ERRNO | 1}
+    assert {"setitimer", "timer_create", "timerfd_create", "io_setup"} <= machine.later.keys()
+    assert run(machine, timed, machine.clone, CLONE_THREAD) == ALLOW
+    assert run(machine, timed, machine.clone, CLONE_THREAD, arch=1) == KILL

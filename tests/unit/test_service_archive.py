@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.answers import BatchStatus
 from assay.errors import InfraFault
 from assay.service.archive import Archive, Stored, is_batch_id
 
@@ -57,7 +58,7 @@ def test_old_files_expire(tmp_path: Path) -> None:
     """Files older than the time to live are deleted."""
     archive = Archive(tmp_path)
     archive.append(BATCH, 0, [stored(1)])
-    archive.close(BATCH, {"state": "done"})
+    archive.close(BATCH, BatchStatus(batch_id=BATCH, state="done", total=1, done=1))
 
     assert archive.expire(1000) == 0
     assert archive.expire(-1) == 2

@@ -1,7 +1,10 @@
 """What a worker judges with is closed as a whole."""
 
+from collections.abc import Mapping
+
 import pytest
 
+from assay.errors import IsolationUnavailable
 from assay.sandboxes import backends
 from assay.service.assembly import assemble
 from assay.settings import Settings
@@ -12,6 +15,7 @@ class _Closing:
     """Takes note of being closed, and may fail."""
 
     size = 2
+    origin: Mapping[str, str] = {}
 
     def __init__(self, fault: Exception | None = None) -> None:
         self.fault = fault
@@ -36,3 +40,19 @@ def test_jails_are_closed_although_the_models_could_not_be(monkeypatch: pytest.M
 
     assert models.is_closed
     assert pool.is_closed
+
+
+def test_what_was_opened_is_closed_where_attempts_cannot_be_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that cannot begin leaves no connection open."""
+    models = _Closing()
+
+    def open_pool(_: Settings) -> None:
+        raise IsolationUnavailable("no namespaces")
+
+    monkeypatch.setattr(opening, "open_models", lambda _: models)
+    monkeypatch.setattr(backends, "open_pool", open_pool)
+
+    with pytest.raises(IsolationUnavailable):
+        assemble(Settings(slots=1))
+
+    assert models.is_closed

@@ -1,17 +1,21 @@
 """The waiting room: who is next, and who is no longer wanted."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from assay.outcomes import Outcome
 from assay.schema import TaskBase, Verdict
 from assay.service.chunks import Entry, Member, TaskRef, Terms
 from assay.service.fakes import EchoTask
 from assay.service.queue import Claim, Lane
 from assay.service.waiting_room import Held, WaitingRoom, Work
+from assay.verifiers.builtin import default_registry
 from assay.verifiers.evaluate import Asked
 from assay.verifiers.interface import Prepared
 from assay.verifiers.models.judge import JudgeTask
 from assay.verifiers.rules.classification import ClassificationTask
 
 TASK = EchoTask(id="t", tests=("a",))
+TIMED = default_registry().parse_task({"id": "t", "verifier": "kernel", "kernel": "axpy/float32"})
 LIGHT = ClassificationTask(id="t", label="cat")
 ASKING = JudgeTask(id="t", endpoint="m", kind="rubric", rubric="100 for a cat")
 ASKED = Asked({"": Prepared(lambda _: Verdict(outcome=Outcome.PASSED, reward=1.0), needs_slot=True)})
@@ -58,6 +62,29 @@ def test_a_single_slot_serves_both() -> None:
     room.add([work(0)])
 
     assert taken(room) == 0
+
+
+def test_work_for_a_device_leaves_half_of_the_slots_to_others() -> None:
+    """Batches' and interactive together; what is passed over comes when another such attempt has ended."""
+    room = WaitingRoom(5, 1)
+    timed = [work(index, task=TIMED) for index in range(4)]
+    room.add([*timed, work(4, interactive=True, task=TIMED), work(5), work(6)])
+
+    order = [taken(room) for _ in range(4)]
+    room.leave(next(one for one in room.running() if one.member.entry.index == 4))
+
+    assert order == [4, 0, 5, 6]
+    assert taken(room) == 1
+
+
+def test_chunks_for_a_device_are_claimed_by_themselves() -> None:
+    """Any number of them that waits keeps no other chunk from being claimed."""
+    room = WaitingRoom(4, 0)
+    room.add([work(index, task=TIMED) for index in range(9)])
+    lanes = [Lane(False, 0, uses_device=True), Lane(False, 0)]
+
+    assert room.wanted(lanes) == lanes[1:]
+    assert len({lane.name for lane in lanes}) == 2
 
 
 def test_light_work_is_taken_together_and_never_by_slots() -> None:
@@ -245,3 +272,31 @@ def test_a_closed_room_starts_nothing() -> None:
     assert room.take() is None
     assert room.take_light(1) == []
     assert room.take_asking() is None
+
+
+def test_a_slot_that_a_batch_has_again_is_told_to_who_waits() -> None:
+    """Also if whoever gave it up does not come back for it."""
+    room = WaitingRoom(3, 2)
+    room.add([work(0), work(1)])
+    first = room.take()
+    assert first is not None
+
+    with ThreadPoolExecutor(1) as others:
+        waiting = others.submit(taken, room)
+        room.leave(first)
+
+        assert waiting.result(timeout=60) == 1
+
+
+def test_the_end_of_a_worker_waits_for_no_work_that_was_handed_over() -> None:
+    """It waits for a slot then, and does not run."""
+    room = WaitingRoom(2, 1)
+    room.add([work(0, task=ASKING)])
+    asking = room.take_asking()
+    assert asking is not None
+
+    with ThreadPoolExecutor(1) as others:
+        ending = others.submit(room.wait_until_idle, 120)
+        room.hand_over(asking, ASKED)
+
+        assert ending.result(timeout=60)

@@ -10,11 +10,12 @@ from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeChild, FakeSlot
 from assay.sandboxes.interface import Ended, Event, Exit, Launch, Readable, Role
 from assay.schema import Limits
-from assay.verifiers.split.cast import Casting
+from assay.verifiers.split.casting import Casting
 from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.plan import Plan, unpack_plan
 from assay.verifiers.split.report import Finished, Loaded, Prepared, Report, encode, frame
-from assay.verifiers.split.session import Judged, Session
+from assay.verifiers.split.session import Session
+from assay.verifiers.split.tally import Judged
 from assay.verifiers.surroundings import Surroundings
 
 _PASSED, _EXCEEDED = Outcome.PASSED, Outcome.OUTPUT_EXCEEDED

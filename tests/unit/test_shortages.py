@@ -4,8 +4,10 @@ import logging
 
 import pytest
 
+from assay.answers import Lack
+from assay.extras import CUDA_DEVICE
 from assay.service.fleet import WorkerInfo
-from assay.service.shortages import SETTLED_S, Lack, ShortageLog, find_lack
+from assay.service.shortages import SETTLED_S, ShortageLog, find_lack, lack_of
 
 
 def worker(*lacks: str) -> WorkerInfo:
@@ -16,14 +18,14 @@ def worker(*lacks: str) -> WorkerInfo:
 @pytest.mark.parametrize(
     ("requires", "workers", "lack"),
     [
-        ((), [], Lack()),
-        (("a",), [], Lack()),
+        ((), [], lack_of()),
+        (("a",), [], lack_of()),
         ((), [worker("a")], None),
         (("a",), [worker("a"), worker("b")], None),
-        (("a",), [worker("a"), worker("a", "b")], Lack(("a",))),
-        (("a", "b", "c"), [worker("a", "b"), worker("a")], Lack(("a",))),
-        (("a", "b"), [worker("a", "b")], Lack(("a", "b"))),
-        (("a", "b"), [worker("a"), worker("b")], Lack(("a", "b"), together=True)),
+        (("a",), [worker("a"), worker("a", "b")], lack_of(("a",))),
+        (("a", "b", "c"), [worker("a", "b"), worker("a")], lack_of(("a",))),
+        (("a", "b"), [worker("a", "b")], lack_of(("a", "b"))),
+        (("a", "b"), [worker("a"), worker("b")], lack_of(("a", "b"), together=True)),
     ],
 )
 def test_a_lack_is_what_every_worker_lacks(
@@ -35,13 +37,16 @@ def test_a_lack_is_what_every_worker_lacks(
 
 def test_a_lack_names_modules_and_their_extra() -> None:
     """One module or several, from extras or from elsewhere, or any worker."""
-    assert Lack(("gymnasium",)).detail == "no running worker has the module gymnasium"
-    assert Lack(("osqp", "scipy")).detail == "no running worker has the modules osqp, scipy"
-    assert "pip install '.[simulator]'" in Lack(("osqp", "scipy")).fix
-    assert "script/setup" in Lack(("gymnasium",)).fix
-    assert Lack(("a", "b"), together=True).detail == "no running worker has all of the modules a, b"
-    assert Lack().document() == {
-        "modules": [],
+    assert lack_of(("gymnasium",)).detail == "no running worker has the module gymnasium"
+    assert lack_of((CUDA_DEVICE,)).detail == "no running worker has a CUDA device"
+    assert lack_of(("triton", CUDA_DEVICE)).detail == "no running worker has the module triton and a CUDA device"
+    assert "CUDA" in lack_of((CUDA_DEVICE,)).fix
+    assert lack_of(("osqp", "scipy")).detail == "no running worker has the modules osqp, scipy"
+    assert "pip install '.[simulator]'" in lack_of(("osqp", "scipy")).fix
+    assert "script/setup" in lack_of(("gymnasium",)).fix
+    assert lack_of(("a", "b"), together=True).detail == "no running worker has all of the modules a, b"
+    assert lack_of().document() == {
+        "modules": (),
         "detail": "no worker is alive",
         "fix": "start one: `assay worker`, or `assay serve` with ASSAY_WORKERS above 0",
     }
@@ -51,7 +56,7 @@ def test_what_lasts_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """Not while workers may just be replaced; again only after it was over."""
     caplog.set_level(logging.INFO)
     told = ShortageLog()
-    waiting = {Lack(("a",)): 3}
+    waiting = {lack_of(("a",)): 3}
 
     told.note(waiting, 0.0)
     told.note(waiting, SETTLED_S / 2)

@@ -1,12 +1,14 @@
 """The budget of one attempt."""
 
+from contextlib import nullcontext
+
 import pytest
 
-from assay.errors import Inconclusive
+from assay.errors import Inconclusive, TaskFault
 from assay.outcomes import Outcome
 from assay.schema import Limits
 from assay.verifiers.scoring import Mark, passed
-from assay.verifiers.spending import Budget
+from assay.verifiers.spending import Budget, check_fast_enough
 
 
 class _Clock:
@@ -84,14 +86,6 @@ def test_the_attempts_time_runs_out() -> None:
     assert refusal.outcome is Outcome.TIMEOUT
 
 
-def test_what_was_used_before_is_taken_off() -> None:
-    """A later part of an attempt goes on with the time that an earlier one has left."""
-    budget = Budget(Limits(attempt_wall_s=10), _Clock(), used_s=8.0)
-
-    assert budget.left_s(0.0) == pytest.approx(2.0)
-    assert budget.used_s == 8.0
-
-
 def test_a_busy_machine_makes_the_attempt_inconclusive() -> None:
     """Ten times the limit without a core is nobody's measurement."""
     clock = _Clock()
@@ -101,3 +95,16 @@ def test_a_busy_machine_makes_the_attempt_inconclusive() -> None:
 
     with pytest.raises(Inconclusive):
         budget.is_over(10.0)
+
+
+@pytest.mark.parametrize(("own_s", "is_fast"), [(9.9, True), (10.0, False)])
+def test_a_checker_is_as_fast_as_it_is_with_the_tasks_own_answer(own_s: float, is_fast: bool) -> None:
+    """Two of these have 20 seconds; what was used up before does not count."""
+    clock = _Clock()
+    budget = _budget(clock, attempt_wall_s=20)
+    budget.start()
+    clock.now_s = 30.0
+    budget.pause()
+
+    with nullcontext() if is_fast else pytest.raises(TaskFault, match="too long for 2 outputs within 20 s"):
+        check_fast_enough(lambda own: own.take_back(own_s), 2, budget)

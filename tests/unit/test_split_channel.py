@@ -65,17 +65,6 @@ def test_a_peer_that_closes_within_a_frame_is_closed(pair: Pair) -> None:
         pair[1].receive()
 
 
-def test_half_a_frame_is_not_readable(pair: Pair) -> None:
-    """`wait_readable` is false while a frame is incomplete, true when the rest arrives."""
-    pair[0].sock.sendall((4).to_bytes(4, "big") + b"ab")
-
-    before = pair[1].wait_readable(0.01)
-    pair[0].sock.sendall(b"cd")
-
-    assert not before
-    assert pair[1].wait_readable(5)
-
-
 def test_two_ends_that_send_at_once_do_not_lock(pair: Pair) -> None:
     """Both ends may send more than the socket holds at the same time."""
     body = b"x" * 900_000

@@ -147,9 +147,9 @@ def test_waiting_is_measured_and_bounded(load: Load) -> None:
 
 def test_time_in_callbacks_is_not_the_candidates(load: Load) -> None:
     """Time that the candidate waits for the tests does not count."""
-    clock = Patience(0.2)
+    clock = Patience(1.5)
     module = load("def call(f): return f()", clock=clock)
-    done = time.monotonic() + 0.5
+    done = time.monotonic() + 2
 
     def busy() -> str:
         while time.monotonic() < done:

@@ -87,7 +87,7 @@ def test_a_verifiers_default_over_the_maximum_is_told_as_a_default(limits: dict[
 
 
 @pytest.mark.parametrize("limit", [{"max_limit_hits": 2}, {"stop_on_fail": True}, {"stop_on_fail": False}])
-@pytest.mark.parametrize("name", [name for name in _running() if name not in ("python", "stdio")])
+@pytest.mark.parametrize("name", [name for name in _running() if name not in ("calls", "python", "stdio")])
 def test_limits_of_tests_are_refused_where_there_are_none(name: str, limit: dict[str, Any]) -> None:
     """A limit that nothing would apply is refused by its name."""
     (field,) = limit

@@ -105,6 +105,7 @@ def merge(ended: Sequence[Ended], outcome: Outcome) -> Verdict:
         usage=usage,
         flags=tuple(dict.fromkeys(flag for one in ended for flag in one.verdict.flags)),
         versions={name: version for one in ended for name, version in one.verdict.versions.items()},
+        waited_s=sum(one.verdict.waited_s for one in ended),
         details=next((one.verdict.details for one in ended if one.verdict.details is not None), None),
     )
 

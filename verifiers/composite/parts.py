@@ -106,7 +106,7 @@ def _type_task(whole: ProfiledTask, spec: Part, given: Mapping[str, bool], path:
         raise InvalidRequest(
             registry.missing(spec.verifier), path=f"{path}.verifier", fix=choices(spec.verifier, known)
         )
-    document = {**spec.task, **given, "id": whole.id, "verifier": spec.verifier}
+    document = {**spec.task, **given, "id": whole.id, "metadata": whole.metadata, "verifier": spec.verifier}
     typed = registry.parse_task(document, path=f"{path}.task")
     if missing := sorted(set(typed.requires) - set(whole.requires)):
         raise InvalidRequest(

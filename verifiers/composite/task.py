@@ -115,6 +115,10 @@ class CompositeTask(ProfiledTask):
         """Whether any part is."""
         return any(part.first_task.is_timed() for part in self._parts)
 
+    def uses_device(self) -> bool:
+        """Whether any part does."""
+        return any(part.first_task.uses_device() for part in self._parts)
+
     def asks_models(self) -> bool:
         """Whether any part does."""
         return self._asks_models
@@ -124,10 +128,7 @@ class CompositeTask(ProfiledTask):
         """Hash what the parts' tasks mean, not how they are written."""
         document = self.model_dump(mode="json", exclude={"id", "metadata", "terms"})
         parts = [
-            {
-                **part.spec.model_dump(mode="json", exclude={"task"}),
-                "task": part.first_task.model_dump(mode="json", exclude={"id", "metadata"}),
-            }
+            {**part.spec.model_dump(mode="json", exclude={"task"}), "task": part.first_task.content_hash()}
             for part in self._parts
         ]
         return content_hash({**document, "terms": parts})

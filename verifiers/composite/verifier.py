@@ -1,6 +1,6 @@
 """The verifier `composite`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.canonical import content_hash
 from assay.errors import TaskFault
@@ -13,6 +13,7 @@ from assay.verifiers.composite.parts import TypedPart
 from assay.verifiers.composite.task import CompositeTask
 from assay.verifiers.interface import Asking, Prepared, Verifier
 from assay.verifiers.models.interface import Line
+from assay.verifiers.plugins import Plugin
 from assay.verifiers.registry import Registry
 
 _NOTHING: Mapping[str, Prepared] = {}
@@ -93,3 +94,10 @@ def _runs(part: TypedPart, prepared: Mapping[str, Prepared]) -> bool:
     """Say whether judging a part starts processes."""
     asked = prepared.get(part.spec.name)
     return part.first_task.runs_something() if asked is None else asked.needs_slot
+
+
+def with_composite(verifiers: Iterable[Verifier], plugins: Iterable[Plugin] = ()) -> Registry:
+    """Return a registry of these verifiers, of those of plugins and of composites of them all."""
+    offered = tuple(plugins)
+    parts = Registry([*verifiers, *(plugin.verifier for plugin in offered if plugin.verifier is not None)], offered)
+    return Registry([*map(parts.get, parts.names), CompositeVerifier(parts)], offered)

@@ -8,10 +8,9 @@ from typing import Any  # Any: an action may be any plain value
 
 import msgpack
 
-from assay.verifiers.environment.record import Record, Script, pack_record, pack_script, unpack_script
+from assay.verifiers.environment.record import IllegalRule, Record, Script, pack_record, pack_script, unpack_script
 from assay.verifiers.environment.stage import Failed, Over, Stage, judge, play, set_up
-from assay.verifiers.environment.task import IllegalRule
-from assay.verifiers.program.telling import ANSWER, BROKEN, FAILED, READY, tell
+from assay.verifiers.program.telling import Word, tell
 from assay.verifiers.program.verify_program import keep_output
 from assay.verifiers.repeatable import make_repeatable
 from assay.verifiers.requirements import missing_modules
@@ -49,15 +48,15 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         try:
             stage = set_up(unpack_script(script))
         except Broken as error:
-            tell(channel, BROKEN, str(error))
+            tell(channel, Word.BROKEN, str(error))
             return 0
-        tell(channel, READY)
+        tell(channel, Word.READY)
         try:
             record = _play(stage, json.loads(actions))
         except Failed as error:
-            tell(channel, FAILED, str(error), printed.text)
+            tell(channel, Word.FAILED, str(error), printed.text)
         else:
-            tell(channel, ANSWER, printed.text, pack_record(record))
+            tell(channel, Word.ANSWER, printed.text, pack_record(record))
     return 0
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from assay.counting import counted
 from assay.outcomes import Outcome
-from assay.verifiers.environment.record import BadRecord, Record, unpack_record, was_spared
-from assay.verifiers.environment.task import EnvironmentTask, IllegalRule
+from assay.verifiers.environment.record import BadRecord, IllegalRule, Record, unpack_record, was_spared
+from assay.verifiers.environment.task import EnvironmentTask
 from assay.verifiers.environment.turns import Standing
 from assay.verifiers.rules.rule import Scored
 from assay.verifiers.scoring import Mark, Trace
-from assay.verifiers.split.session import Judged
+from assay.verifiers.split.tally import Judged
 
 SURPLUS = "surplus_actions"
 """The flag of an attempt whose list went on when environment or `max_steps` had ended the episode."""

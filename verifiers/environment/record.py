@@ -4,11 +4,21 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
 from typing import Any  # Any: settings of an environment and its actions are JSON of any shape
 
-from assay.verifiers.environment.task import LIBRARY, EnvironmentTask, IllegalRule
-
 _SHOWN = 300  # characters of each text, so that a record fits a message
+
+
+class IllegalRule(StrEnum):
+    """What an action does that is not in the action space."""
+
+    FAIL = "fail"
+    """It ends the episode, which is not verified."""
+    IGNORE = "ignore"
+    """Nothing, but it counts as one of `max_steps`."""
+    NOOP = "noop"
+    """The environment is given `noop_action` instead."""
 
 
 class BadRecord(Exception):
@@ -70,26 +80,6 @@ def was_spared(record: Record, illegal: IllegalRule) -> bool:
     """
     is_ended = (record.terminated or record.truncated) and not record.is_cut
     return record.is_lost or not is_ended or (illegal is IllegalRule.IGNORE and record.illegal > 0)
-
-
-def script_of(task: EnvironmentTask, wall_s: float) -> Script:
-    """Return what the jail needs of a task."""
-    return Script(
-        env=task.env,
-        kwargs=task.kwargs,
-        seed=task.seed,
-        options=task.options,
-        modules=[name for name in task.requires if name != LIBRARY],
-        max_steps=task.max_steps,
-        illegal=task.illegal,
-        noop=task.noop_action,
-        names=task.action_names,
-        source=task.source,
-        success_return=task.success_return,
-        progress=task.progress,
-        wall_s=wall_s,
-        with_info=task.info,
-    )
 
 
 def pack_script(script: Script) -> str:

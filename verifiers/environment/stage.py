@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any  # Any: spaces, observations and actions are of every shape
 
-from assay.verifiers.environment.record import Record, Script, was_spared
-from assay.verifiers.environment.task import IllegalRule
+from assay.verifiers.environment.record import IllegalRule, Record, Script, was_spared
 from assay.verifiers.environment.turns import NoTurns, Turns
 from assay.verifiers.environment.values import NotPlain, informed, observed, size_of
 from assay.verifiers.program.returned import WHOLE, Unusable, number, read_returned

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self  # Any: settings of an environme
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from assay.verifiers.environment.record import IllegalRule, Script
 from assay.verifiers.program.task import SourcedTask
 from assay.verifiers.python_task import Dotted
 from assay.verifiers.refusals import misplaced
@@ -37,17 +38,6 @@ class Player(StrEnum):
     """A list of actions, made in order."""
     POLICY = "policy"
     """A Python program with a function `policy(observation)` that returns the next action."""
-
-
-class IllegalRule(StrEnum):
-    """What an action does that is not in the action space."""
-
-    FAIL = "fail"
-    """It ends the episode, which is not verified."""
-    IGNORE = "ignore"
-    """Nothing, but it counts as one of `max_steps`."""
-    NOOP = "noop"
-    """The environment is given `noop_action` instead."""
 
 
 class EnvironmentTask(SourcedTask):
@@ -122,7 +112,8 @@ class EnvironmentTask(SourcedTask):
     player: Player = Player.ACTIONS
     """What the completion is."""
     answer_tag: str | None = Field("answer", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", max_length=64)
-    """The last block of this tag, else the last fenced block, holds the actions; null makes it the whole completion."""
+    """The last block of this tag, else the last fenced block, holds the actions; else what follows a tag that nothing
+    closes, or the last line if it is a list; null makes it the whole completion."""
     action_names: dict[str, Any] = Field(default_factory=dict, max_length=1000)
     """What texts stand for among the actions, such as `{"left": 0}`; each must stand for an action of the environment's
     space, or the task cannot be judged."""
@@ -206,3 +197,23 @@ def _faults_of_playing(task: EnvironmentTask) -> Iterator[tuple[str, str, str]]:
             json.dumps(getattr(task, name), allow_nan=False)
         except (ValueError, RecursionError) as error:
             yield name, f"this is no JSON: {error}", "write finite numbers, texts, lists and objects"
+
+
+def script_of(task: EnvironmentTask, wall_s: float) -> Script:
+    """Return what the jail needs of a task."""
+    return Script(
+        env=task.env,
+        kwargs=task.kwargs,
+        seed=task.seed,
+        options=task.options,
+        modules=[name for name in task.requires if name != LIBRARY],
+        max_steps=task.max_steps,
+        illegal=task.illegal,
+        noop=task.noop_action,
+        names=task.action_names,
+        source=task.source,
+        success_return=task.success_return,
+        progress=task.progress,
+        wall_s=wall_s,
+        with_info=task.info,
+    )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 _PLAYER, _STAGE = b"p", b"s"
-_ENTRY = struct.Struct("<cd")  # whose turn it is, and since when (seconds of the real clock, which jails share with us)
+_ENTRY = struct.Struct("<cd")  # whose turn it is, and since when (seconds of the monotonic clock, which jails share)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Turns:
         self._note(_PLAYER)
 
     def _note(self, whose: bytes) -> None:
-        os.pwrite(self._fd, _ENTRY.pack(whose, time.time()), 0)
+        os.pwrite(self._fd, _ENTRY.pack(whose, time.monotonic()), 0)
 
 
 class NoTurns(Turns):
@@ -70,4 +70,4 @@ def read_standing(fd: int) -> Standing:
     if len(entry) < _ENTRY.size:
         return Standing()
     whose, since_s = _ENTRY.unpack(entry)
-    return Standing(True, time.time() - since_s if whose == _STAGE else None)
+    return Standing(True, time.monotonic() - since_s if whose == _STAGE else None)

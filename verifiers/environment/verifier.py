@@ -12,8 +12,8 @@ from assay.verifiers.environment import turns
 from assay.verifiers.environment.actions_program import pack_actions
 from assay.verifiers.environment.answers import NoActions, read_actions
 from assay.verifiers.environment.played import SLOW_S, Played, read_marks, read_report, score_record
-from assay.verifiers.environment.record import pack_script, script_of
-from assay.verifiers.environment.task import EnvironmentTask, Player
+from assay.verifiers.environment.record import pack_script
+from assay.verifiers.environment.task import EnvironmentTask, Player, script_of
 from assay.verifiers.environment.turns import Standing
 from assay.verifiers.extraction import read_completion
 from assay.verifiers.killed import OWN_DOING, settle
@@ -23,7 +23,7 @@ from assay.verifiers.rules.rule import UNDECIDED, Scored, Term, conclude, lowest
 from assay.verifiers.scoring import MESSAGE_CHARACTERS, Trace
 from assay.verifiers.spending import share_of
 from assay.verifiers.split.assembly import Sources
-from assay.verifiers.split.cast import Casting
+from assay.verifiers.split.casting import Casting
 from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.plan import Plan
@@ -69,7 +69,7 @@ class EnvironmentVerifier:
         if played.failure and not task.blames(completion):
             raise TaskFault(f"the episode could not be judged: {played.failure}")
         verdict = played.trace.over(conclude(task, self.terms(task), self._scored(task, played)))
-        left: dict[str, object] = {"versions": versions_in(slot, task.requires)}
+        left: dict[str, object] = {"versions": versions_in(slot.origin, task.requires)}
         if played.end is not None:
             left |= {"outcome": played.end[0], "message": played.end[1][:MESSAGE_CHARACTERS]}
         return verdict.model_copy(update=left)

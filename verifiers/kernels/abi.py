@@ -7,18 +7,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from assay.schema import Wire
 from assay.verifiers.kernels.dtypes import DType
-from assay.verifiers.kernels.expressions import ExpressionError, ExpressionText, names, parse, value_of
+from assay.verifiers.kernels.expressions import ExpressionError, names, parse, value_of
 
 MOST_BYTES = 2**34
 """No buffer is larger."""
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_]{0,62}$"
+
+
+def _check_expression(text: str) -> str:
+    parse(text)
+    return text
+
+
+ExpressionText = Annotated[str, AfterValidator(_check_expression)]
+"""A field that holds an expression: checked when the task is parsed, kept as written."""
 
 
 class Role(StrEnum):

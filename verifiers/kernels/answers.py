@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
+from assay.errors import plain
 from assay.verifiers.kernels.plans import check_plan
 from assay.verifiers.kernels.task import KernelTask, Language, Step
 
@@ -24,6 +25,7 @@ CLASS = "ModelNew"
 """What a module over torch defines, whatever the task's entry is called."""
 _PLANS = frozenset({"json", "plan", "launch"})
 _STEPS = TypeAdapter(tuple[Step, ...])
+_MOST_WHERE = 200
 _OPENING, _CLOSING = "<think>", "</think>"
 
 
@@ -98,8 +100,8 @@ def _plan(task: KernelTask, blocks: list[str]) -> tuple[Step, ...] | None:
         steps = _STEPS.validate_python(_steps_of(document))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise PlanRefused(f"the launch plan is none: {where}: {first['msg'][:200]}") from error
+        where = ".".join(map(str, first["loc"]))[:_MOST_WHERE]
+        raise PlanRefused(f"the launch plan is none: {where}: {plain(first['msg'])[:200]}") from error
     except (ValueError, RecursionError) as error:
         raise PlanRefused("the launch plan is not JSON") from error
     if not steps:

@@ -21,7 +21,6 @@ from assay.verifiers.kernels.mentions import find_mentions
 from assay.verifiers.kernels.modules import pack_module
 from assay.verifiers.kernels.native_gate import CUDA_LIBRARIES, NativeRules, check_native
 from assay.verifiers.kernels.parties import Kernel
-from assay.verifiers.kernels.plans import axes_of
 from assay.verifiers.kernels.probe import probe_task
 from assay.verifiers.kernels.records import Facts, record_artifact
 from assay.verifiers.kernels.task import Backend, KernelTask, Language
@@ -50,12 +49,14 @@ class Builder:
     """Builds kernels of tasks. Thread-safe."""
 
     compiler: Compiler = field(default_factory=Compiler)
+    cuda_device: str = "0"
+    """As the settings name it."""
 
     def build(self, task: KernelTask, offered: Offered, slot: Slot) -> Built:
         """Compile what was offered. Raises InfraFault and Inconclusive."""
         if offered.language is Language.TORCH:
             return _take_module(task, offered.source)
-        compiled = self.compiler.compile(job_of(task, offered), slot)
+        compiled = self.compiler.compile(job_of(task, offered, self.cuda_device), slot)
         if compiled.artifact is None:
             return Built(None, compiled.outcome, compiled.message, compiled.usage)
         try:
@@ -96,9 +97,11 @@ class Builder:
         steps, is_triton = offered.plan, offered.language is Language.TRITON
         if is_triton:
             program = read_program(data)
-            data, steps = program.cubin, (launch_of(program, steps[0], axes_of(task.shapes)),)
+            data, steps = program.cubin, (launch_of(program, steps[0], task.shapes),)
         entries = {step.kernel for step in steps}
-        rules = DeviceRules(entries, _arch(task), writable_globals=task.policy.allows_writable_globals)
+        rules = DeviceRules(
+            entries, _arch(task, self.cuda_device), writable_globals=task.policy.allows_writable_globals
+        )
         facts = check_cubin(data, rules)
         return Kernel(Artifact(Form.CUBIN, data), fit(task.abi, steps, facts.kernels, adds_pointers=is_triton)), facts
 
@@ -137,13 +140,13 @@ def _reference_of(task: KernelTask) -> Offered:
     return Offered(task.reference.source, task.reference.language, task.reference_launches)
 
 
-def _arch(task: KernelTask) -> str:
-    return task.arch or (NATIVE if task.backend is Backend.CPU else device_arch() or USUAL_GPU)
+def _arch(task: KernelTask, cuda_device: str) -> str:
+    return task.arch or (NATIVE if task.backend is Backend.CPU else device_arch(cuda_device) or USUAL_GPU)
 
 
-def job_of(task: KernelTask, offered: Offered) -> Job:
+def job_of(task: KernelTask, offered: Offered, cuda_device: str = "0") -> Job:
     """Return how a source is compiled: with the task's flags, if it is in the task's language."""
-    policy = task.policy
+    policy, arch = task.policy, _arch(task, cuda_device)
     limits = CompileLimits(
         wall_s=policy.compile_s,
         cpu_s=policy.compile_s * CPU_S_PER_WALL_S,
@@ -151,13 +154,13 @@ def job_of(task: KernelTask, offered: Offered) -> Job:
         source_bytes=policy.most_source_bytes,
     )
     flags = policy.flags if offered.language is task.language else ()
-    return Job(offered.language, offered.source, _arch(task), flags, limits, _glue(task, offered))
+    return Job(offered.language, offered.source, arch, flags, limits, _glue(task, offered, arch))
 
 
-def _glue(task: KernelTask, offered: Offered) -> str:
+def _glue(task: KernelTask, offered: Offered, arch: str) -> str:
     """Return what of ours is compiled beside a source."""
     if offered.plan is None:
         if offered.language is Language.CUDA:
             return cuda_trampoline(task.abi, ENTRY)
         return trampoline(task.abi, ENTRY) + LOOP_SOURCE
-    return triton_request(task.abi, offered.plan[0], _arch(task)) if offered.language is Language.TRITON else ""
+    return triton_request(task.abi, offered.plan[0], arch) if offered.language is Language.TRITON else ""

@@ -5,18 +5,19 @@ network, and what comes back is bytes. Jobs in different slots run side by side.
 """
 
 import hashlib
-import socket
 from dataclasses import dataclass, field, replace
 from typing import Any  # Any: msgpack values
 
 import msgpack
 
-from assay.errors import Inconclusive, InfraFault
+from assay.errors import InfraFault
 from assay.outcomes import LIMIT_HITS, Outcome
 from assay.sandboxes.interface import Child, Launch, Role, Slot
 from assay.schema import Limits
+from assay.verifiers.artifacts import Artifact, Artifacts, Compiled
+from assay.verifiers.compile_job import DEPENDENCY_BYTES
+from assay.verifiers.compiling import BESIDE_BYTES, ask_compiler
 from assay.verifiers.kernels import compile_program
-from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
 from assay.verifiers.kernels.diagnostics import clean, foreign_files
 from assay.verifiers.kernels.toolchain import (
     GLUE_NAMES,
@@ -33,10 +34,6 @@ from assay.verifiers.kernels.triton_program import NO_TRITON
 FLAVOUR = "kernel"
 """The warm interpreter that has the programs of this lane."""
 _PROCESSES, _FILES = 64, 256
-_POLL_S = 60.0
-_CHUNK = 262_144
-_BESIDE_BYTES = 1_000_000
-"""What an answer may hold beside the artifact."""
 _PROBE_LIMITS = Limits(wall_s=60, cpu_s=30, memory_mb=512, processes=32)
 _TEXTS = ("gcc", "nvcc", "cuda_root", "processor", "triton", "python")
 _MOST_TEXT = 400
@@ -116,8 +113,7 @@ class Compiler:
         if known is not None:
             return known
         compiled = _run(job, _plan(job, toolchain), toolchain, slot)
-        if compiled.outcome in (None, Outcome.COMPILE_ERROR) and compiled.message != _NO_ANSWER:
-            self.artifacts.put(key, compiled)
+        self.artifacts.put(key, compiled)
         return compiled
 
 
@@ -162,8 +158,7 @@ def _missing(language: Language) -> str:
 
 
 def _probe(slot: Slot) -> Toolchain:
-    child, said = _ask(slot, [compile_program.PROBE], _PROBE_LIMITS, _BESIDE_BYTES)
-    told = _unpacked(said)
+    child, told = _ask(slot, [compile_program.Question.PROBE], _PROBE_LIMITS, BESIDE_BYTES)
     if child.cut_by is not None or not isinstance(told, dict):
         raise InfraFault("the compilers where attempts run could not be looked for; `assay doctor` names them")
     return Toolchain(*(str(told.get(name, ""))[:_MOST_TEXT] for name in _TEXTS))
@@ -181,13 +176,11 @@ def _run(job: Job, commands: Commands, toolchain: Toolchain, slot: Slot) -> Comp
         "artifact_bytes": job.limits.artifact_bytes,
         "dependency_names": commands.dependency_names,
     }
-    most_bytes = job.limits.artifact_bytes + _BESIDE_BYTES
-    child, said = _ask(slot, [compile_program.COMPILE, asked], job.limits.of_child(), most_bytes)
-    if child.cut_by is Outcome.INCONCLUSIVE:
-        raise Inconclusive("the machine was too busy to compile")
+    most_bytes = job.limits.artifact_bytes + BESIDE_BYTES
+    child, answer = _ask(slot, [compile_program.Question.COMPILE, asked], job.limits.of_child(), most_bytes)
     if child.cut_by in LIMIT_HITS:
         return Compiled(None, child.cut_by, _limit_words(child.cut_by, job.limits), child.usage)
-    return replace(_read(_unpacked(said), job, toolchain), usage=child.usage)
+    return replace(_read(answer, job, toolchain), usage=child.usage)
 
 
 def _failed(message: str) -> Compiled:
@@ -207,7 +200,7 @@ def _read(answer: Any, job: Job, toolchain: Toolchain) -> Compiled:
             words = clean(head, tail, left_out, toolchain.header_folders)
         case _:
             return _failed(_NO_ANSWER)
-    if any(isinstance(text, bytes) and len(text) > compile_program.DEPENDENCY_BYTES for text in dependencies):
+    if any(isinstance(text, bytes) and len(text) > DEPENDENCY_BYTES for text in dependencies):
         return _failed("the source includes too many files")
     strange = foreign_files([text for text in dependencies if isinstance(text, bytes)], toolchain.header_folders)
     if strange:
@@ -219,44 +212,8 @@ def _read(answer: Any, job: Job, toolchain: Toolchain) -> Compiled:
     return Compiled(Artifact(artifact, hashlib.sha256(artifact).hexdigest()), message=words)
 
 
-def _ask(slot: Slot, question: list[object], limits: Limits, most_bytes: int) -> tuple[Child, bytes]:
-    """Run the jailed program to its end; return it with at most `most_bytes` of what it said."""
+def _ask(slot: Slot, question: list[object], limits: Limits, most_bytes: int) -> tuple[Child, Any]:
+    """Run the jailed program to its end; return it with its answer."""
     payload = bytes(msgpack.packb(question))
-    ours, theirs = socket.socketpair()
-    with ours:
-        with theirs:
-            launch = Launch(
-                Role.CANDIDATE, compile_program.__name__, payload, limits, FLAVOUR, (theirs.fileno(),), network=False
-            )
-            child = slot.start(launch)
-        child.start_clock()
-        said = bytearray()
-        listening = True
-        while child.exit is None:
-            slot.wait((ours,) if listening else (), _POLL_S)
-            listening = listening and _take(ours, said, most_bytes)
-            if len(said) > most_bytes:
-                child.kill()
-        while listening and _take(ours, said, most_bytes):
-            continue
-    return child, bytes(said[:most_bytes])
-
-
-def _take(ours: socket.socket, said: bytearray, most_bytes: int) -> bool:
-    """Take in what has arrived; False once there is no more to come, or more than is wanted."""
-    try:
-        part = ours.recv(_CHUNK, socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return True
-    except ConnectionError:
-        return False
-    said += part
-    return bool(part) and len(said) <= most_bytes
-
-
-def _unpacked(said: bytes) -> Any:
-    """Return the values in a message; None if it is not one."""
-    try:
-        return msgpack.unpackb(said, strict_map_key=True)
-    except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException):
-        return None
+    launch = Launch(Role.CANDIDATE, compile_program.__name__, payload, limits, FLAVOUR, network=False)
+    return ask_compiler(slot, launch, most_bytes)

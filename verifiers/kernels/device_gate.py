@@ -5,6 +5,9 @@ them (double `sin` and its like). They are let through if they are those very ta
 nothing else in the section. What is left to a source that declares such a table itself, byte for byte, and then writes
 it, is `_TABLES`' few hundred bytes of state; all outputs are checked on inputs that never come twice, so state earns
 nothing. It is forbidden to keep reports simple, not because the measurement rests on it.
+
+What compilers make of honest sources is no accusation: constant tables, strings and virtual functions lie in
+`.nv.global.init` as well, so that alone is a `compile_error`. Memory without initial values is there to be written.
 """
 
 import hashlib
@@ -124,7 +127,8 @@ def _check_entries(file: Elf, symbols: Iterable[Symbol], rules: DeviceRules) -> 
         raise GateRefused(f"there is no kernel {named(missing)}{found} ({hint})", Outcome.COMPILE_ERROR)
     beside = sorted((marked | _kernel_names(file, described)) - set(rules.entries))
     if beside:
-        raise GateRefused(f"it has kernels that nobody asked for: {named(beside)}")
+        told = f"it has kernels that nobody asked for: {named(beside)}; leave them out, or launch them by a plan"
+        raise GateRefused(told, Outcome.COMPILE_ERROR)
 
 
 def _describes(section: Section) -> bool:
@@ -146,7 +150,8 @@ def _check_externs(symbols: Iterable[Symbol]) -> None:
         )
     ]  # fmt: skip
     if missing:
-        raise GateRefused(f"it calls what is not in it: {named(missing)}")
+        told = f"it calls what is not in it: {named(missing)}; `printf`, `assert` and `malloc` are not to be had"
+        raise GateRefused(told, Outcome.COMPILE_ERROR)
 
 
 def _check_state(file: Elf, symbols: Iterable[Symbol], rules: DeviceRules) -> int:
@@ -161,7 +166,8 @@ def _check_state(file: Elf, symbols: Iterable[Symbol], rules: DeviceRules) -> in
     if held and not rules.writable_globals:
         raise GateRefused(
             f"it keeps variables in device memory ({named(section.name for section in held)}); "
-            "use `__constant__` for tables, and the buffers of the task for the rest"
+            "use `__constant__` for tables, and the buffers of the task for the rest",
+            Outcome.COMPILE_ERROR if all(section.name == _INITIALISED for section in held) else Outcome.VIOLATION,
         )
     return sum(section.size for section in held)
 
@@ -243,4 +249,5 @@ def _check_resources(kernel: KernelFacts, rules: DeviceRules) -> None:
         ("bytes of stack", kernel.frame_bytes, rules.max_frame_bytes),
     ):
         if used is not None and used > most:
-            raise GateRefused(f"the kernel {kernel.name!r} uses {used} {what}; at most {most} are allowed")
+            told = f"the kernel {kernel.name!r} uses {used} {what}; at most {most} are allowed"
+            raise GateRefused(told, Outcome.COMPILE_ERROR)

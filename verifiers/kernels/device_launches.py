@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Any  # Any: msgpack values
 
 import msgpack
+from pydantic import ValidationError
 
 from assay.outcomes import Outcome
 from assay.verifiers.kernels.abi import Abi, Param, Role, prototype
 from assay.verifiers.kernels.device_gate import KernelFacts
 from assay.verifiers.kernels.dtypes import DType
 from assay.verifiers.kernels.gate import GateRefused
-from assay.verifiers.kernels.plans import check_names
-from assay.verifiers.kernels.task_parts import WARP, Step
+from assay.verifiers.kernels.plans import axes_of, check_launch
+from assay.verifiers.kernels.task_parts import WARP, Shape, Step
 
 _TRITON_TYPES: Mapping[DType, str] = {
     DType.FLOAT64: "fp64",
@@ -36,6 +37,7 @@ _MOST_NULLS = 2
 """Pointers to scratch memory that Triton's kernels take after their own parameters."""
 _MOST_SHARED = 2**20
 _MOST_NAME = 256
+_NO_KERNEL = "the compiler of Triton gave back what is no kernel"
 
 
 @dataclass(frozen=True)
@@ -86,21 +88,24 @@ def read_program(data: bytes) -> Program:
         ):
             kept = {key: value for key, value in constants.items() if isinstance(key, str) and type(value) is int}
             return Program(name, cubin, kept, warps, shared)
-    raise GateRefused("the compiler of Triton gave back what is no kernel", Outcome.COMPILE_ERROR)
+    raise GateRefused(_NO_KERNEL, Outcome.COMPILE_ERROR)
 
 
-def launch_of(program: Program, step: Step, axes: frozenset[str]) -> Step:
+def launch_of(program: Program, step: Step, shapes: Sequence[Shape]) -> Step:
     """Return the launch of a program by the plan of its source. Raises GateRefused if the plan does not fit."""
-    launch = step.model_copy(
-        update={
-            "kernel": program.name,
-            "threads": (str(WARP * program.warps), "1", "1"),
-            "shared_bytes": str(program.shared_bytes),
-            "constants": {name: value for name, value in program.constants.items() if name not in axes},
-        }
-    )
+    axes = axes_of(shapes)
+    told = {
+        "kernel": program.name,
+        "threads": (str(WARP * program.warps), "1", "1"),
+        "shared_bytes": str(program.shared_bytes),
+        "constants": {name: value for name, value in program.constants.items() if name not in axes},
+    }
     try:
-        check_names(launch, axes)
+        launch = Step.model_validate({**step.model_dump(), **told})
+    except ValidationError as error:
+        raise GateRefused(_NO_KERNEL, Outcome.COMPILE_ERROR) from error
+    try:
+        check_launch(launch, shapes)
     except ValueError as error:
         raise GateRefused(f"the launch plan cannot be used: {error}", Outcome.COMPILE_ERROR) from error
     return launch

@@ -83,7 +83,6 @@ class Elf:
     """A file whose tables have been read."""
 
     data: bytes
-    os_abi: int
     abi_version: int
     kind: int
     machine: int
@@ -136,7 +135,7 @@ def read(data: bytes) -> Elf:
         raise BadElf(f"its version is {version}")
     segments = _segments(data, segments_at, segment_count, segment_size)
     sections = _sections(data, sections_at, section_count, section_size, names_index)
-    return Elf(data, ident[7], ident[8], kind, machine, flags, sections, segments)
+    return Elf(data, ident[8], kind, machine, flags, sections, segments)
 
 
 def read_symbols(table: bytes, strings: bytes) -> tuple[Symbol, ...]:
@@ -161,10 +160,11 @@ def text_at(strings: bytes, offset: int) -> str:
 def _segments(data: bytes, start: int, count: int, size: int) -> tuple[Segment, ...]:
     if count == 0:
         return ()
-    _check_table(data, start, count, size, _SEGMENT.size, _MOST_SEGMENTS)
+    if count > _MOST_SEGMENTS:
+        raise BadElf(f"it has {count} segments")
     found = []
-    for index in range(count):
-        kind, flags, offset, address, _, file_bytes, memory_bytes, _ = _SEGMENT.unpack_from(data, start + index * size)
+    for index, row in enumerate(_rows(_SEGMENT, data, start, count, size)):
+        kind, flags, offset, address, _, file_bytes, memory_bytes, _ = row
         if offset + file_bytes > len(data):
             raise BadElf(f"segment {index} reaches beyond the end of the file")
         found.append(Segment(kind, flags, offset, address, file_bytes, memory_bytes))
@@ -174,8 +174,9 @@ def _segments(data: bytes, start: int, count: int, size: int) -> tuple[Segment, 
 def _sections(data: bytes, start: int, count: int, size: int, names_index: int) -> tuple[Section, ...]:
     if count == 0:
         return ()
-    _check_table(data, start, count, size, _SECTION.size, _MOST_SECTIONS)
-    raw = [_SECTION.unpack_from(data, start + index * size) for index in range(count)]
+    if count > _MOST_SECTIONS:
+        raise BadElf(f"it has {count} sections")
+    raw = _rows(_SECTION, data, start, count, size)
     _check_extents(data, raw)
     if not 0 < names_index < count or raw[names_index][1] == NOBITS:
         raise BadElf("it names no table of section names")
@@ -186,9 +187,10 @@ def _sections(data: bytes, start: int, count: int, size: int, names_index: int) 
     )
 
 
-def _check_table(data: bytes, start: int, count: int, size: int, expected: int, most: int) -> None:
-    if size != expected or count > most or start + count * size > len(data):
+def _rows(layout: struct.Struct, data: bytes, start: int, count: int, size: int) -> list[tuple[int, ...]]:
+    if size != layout.size or start + count * size > len(data):
         raise BadElf(f"a table of {count} entries of {size} bytes at {start} is not one")
+    return [layout.unpack_from(data, start + index * size) for index in range(count)]
 
 
 def _check_extents(data: bytes, raw: list[tuple[int, ...]]) -> None:

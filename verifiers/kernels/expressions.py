@@ -7,9 +7,7 @@ Values are exact integers of at most 62 bits; nothing is ever evaluated by Pytho
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, assert_never
-
-from pydantic import AfterValidator
+from typing import assert_never
 
 LONGEST_TEXT = 200
 """Characters of an expression."""
@@ -98,15 +96,6 @@ def evaluate(expression: Expression, axes: Mapping[str, int]) -> int:
 def value_of(text: str, axes: Mapping[str, int]) -> int:
     """Parse and evaluate in one step. Raises ExpressionError."""
     return evaluate(parse(text), axes)
-
-
-def _check(text: str) -> str:
-    parse(text)
-    return text
-
-
-ExpressionText = Annotated[str, AfterValidator(_check)]
-"""A field that holds an expression: checked when the task is parsed, kept as written."""
 
 
 _OPERATIONS: Mapping[str, Callable[..., int]] = {

@@ -154,6 +154,8 @@ class ShapeTimes:
     """Whether the interval, not the budget, ended it."""
     throttled: int
     """Rounds that were begun though the device was slowed down: it had been waited for long enough."""
+    is_late: bool = field(default=False, kw_only=True)
+    """Whether the candidate took the time that would have decided it: what is in doubt is against it."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ _MOST_NAMED = 8
 
 
 class GateRefused(Exception):
-    """The kernel is not let through; `outcome` is COMPILE_ERROR where it is no such kernel, else VIOLATION."""
+    """The kernel is not let through; `outcome` is COMPILE_ERROR unless no honest source becomes that."""
 
     def __init__(self, message: str, outcome: Outcome = Outcome.VIOLATION) -> None:
         super().__init__(message)

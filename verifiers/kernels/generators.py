@@ -16,8 +16,8 @@ import numpy as np
 from pydantic import Field
 
 from assay.schema import Wire
+from assay.verifiers.kernels.abi import ExpressionText
 from assay.verifiers.kernels.dtypes import DType, Floats, Integers, Values, rounded
-from assay.verifiers.kernels.expressions import ExpressionText
 
 SHORTEST_SECRET = 16
 """Bytes of a secret."""

@@ -12,7 +12,7 @@ from assay.verifiers.kernels.findings import Reason
 from assay.verifiers.kernels.problems import Problem
 from assay.verifiers.kernels.products import Gemm, gemm_excess
 from assay.verifiers.kernels.rewards import Formula
-from assay.verifiers.kernels.tolerance import Fault, ToleranceMode, compare, relative_bound
+from assay.verifiers.kernels.tolerance import Fault, ToleranceMode, Yardstick, compare, relative_bound
 
 CHEAP_WORK = 10_000_000
 """Multiply-adds of an oracle that is asked after every call; a larger product is spot-checked in most rounds."""
@@ -44,13 +44,12 @@ def inspect(
     if damage is not None:
         return _damaged(damage)
     placed = problem.output
+    tolerance = problem.task.reference_tolerance if is_reference else problem.task.full_tolerance
     compared = compare(
         problem.expected,
         output(frame, after, placed.param.name),
-        placed.param.dtype,
-        problem.task.reference_tolerance if is_reference else problem.task.full_tolerance,
+        Yardstick(placed.param.dtype, tolerance, baseline),
         unwritten=unwritten(frame, after, placed.param.name),
-        baseline=baseline,
     )
     reason = None if compared.fault is None else _reason(compared.fault)
     return Inspected(reason, f"{placed.param.name}: {compared.message}" if reason else "", compared.max_abs_diff)

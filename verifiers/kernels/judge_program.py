@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any  # Any: msgpack values
 
 import msgpack
@@ -22,7 +23,7 @@ from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.levels import Level
 from assay.sandboxes.backends import open_pool
 from assay.sandboxes.devices.interface import Artifact, Device, Form
-from assay.settings import Settings, load_settings, override
+from assay.settings import Settings, override
 from assay.verifiers.kernels.devices import open_cuda, open_processor
 from assay.verifiers.kernels.findings import Finding, Measured, Reason, Refused
 from assay.verifiers.kernels.generators import ValueProfile
@@ -38,8 +39,6 @@ from assay.verifiers.kernels.task import Backend, KernelTask, Step, Tier
 READY = "ready"
 """The whole of the first message where there is something to measure. The worker then hands the device's lock over,
 and says whether to probe first."""
-PAID, TASK_FAULT, INCONCLUSIVE, INFRA_FAULT = "paid", "task_fault", "inconclusive", "infra_fault"
-"""What an answer begins with."""
 LENGTH = struct.Struct("<Q")
 """Before every message: its bytes."""
 SECRET_BYTES = 32
@@ -48,8 +47,18 @@ _LOCK = b"l"
 _ABNORMAL = frozenset({Reason.DIED, Reason.DEADLINE, Reason.DEVICE, Reason.MEMORY})
 """Ends of candidates after which the device is probed."""
 
+
+class Ending(StrEnum):
+    """What an answer begins with: what a session came to."""
+
+    PAID = "paid"
+    TASK_FAULT = "task_fault"
+    INCONCLUSIVE = "inconclusive"
+    INFRA_FAULT = "infra_fault"
+
+
 Answer = list[Any]
-"""What it is (`PAID` or a fault), and its fields."""
+"""What it is (an `Ending`), and its fields."""
 
 
 def main() -> int:
@@ -59,7 +68,7 @@ def main() -> int:
         question = msgpack.unpackb(receive(channel), strict_map_key=False)
         task = KernelTask.model_validate(question["task"])
         if question["known"] is None and (faults := lint(task)):
-            send(channel, msgpack.packb([None, [TASK_FAULT, f"the task cannot be judged by: {faults[0]}"]]))
+            send(channel, msgpack.packb([None, [Ending.TASK_FAULT, f"the task cannot be judged by: {faults[0]}"]]))
             return 0
         send(channel, msgpack.packb(READY))
         keep_lock(channel)
@@ -116,16 +125,16 @@ def _answer(task: KernelTask, question: Mapping[str, Any], probes_first: bool) -
         with _device(task, question) as device:
             fault = probe(device, kernel, task.backend) if probes_first else ""
             if fault:
-                return [fault, [INFRA_FAULT, fault]]
+                return [fault, [Ending.INFRA_FAULT, fault]]
             answer, is_suspect = _judged(task, question, device)
             if is_suspect:
                 fault = probe(device, kernel, task.backend)
-                answer = [INFRA_FAULT, f"{fault}; before, it said: {answer[:2]}"] if fault else answer
+                answer = [Ending.INFRA_FAULT, f"{fault}; before, it said: {answer[:2]}"] if fault else answer
             return [fault if probes_first or is_suspect else None, answer]
     except Inconclusive as busy:
-        return [None, [INCONCLUSIVE, str(busy), list(busy.flags)]]
+        return [None, [Ending.INCONCLUSIVE, str(busy), list(busy.flags)]]
     except InfraFault as fault:
-        return [None, [INFRA_FAULT, f"{type(fault).__name__}: {fault}"]]
+        return [None, [Ending.INFRA_FAULT, f"{type(fault).__name__}: {fault}"]]
 
 
 def _judged(task: KernelTask, question: Mapping[str, Any], device: Device) -> tuple[Answer, bool]:
@@ -133,11 +142,11 @@ def _judged(task: KernelTask, question: Mapping[str, Any], device: Device) -> tu
     try:
         finding = measure(_trial(task, question), device)
     except Inconclusive as busy:
-        return [INCONCLUSIVE, str(busy), list(busy.flags)], False
+        return [Ending.INCONCLUSIVE, str(busy), list(busy.flags)], False
     except TaskFault as fault:
-        return [TASK_FAULT, str(fault)], True
+        return [Ending.TASK_FAULT, str(fault)], True
     except InfraFault as fault:
-        return [INFRA_FAULT, f"{type(fault).__name__}: {fault}"], True
+        return [Ending.INFRA_FAULT, f"{type(fault).__name__}: {fault}"], True
     return _paid(task, question, finding, device), isinstance(finding, Refused) and finding.reason in _ABNORMAL
 
 
@@ -148,7 +157,7 @@ def _paid(task: KernelTask, question: Mapping[str, Any], finding: Finding, devic
     scored = paid.scored
     told = DeviceRecord(name=device.facts.name, state=device.settle().labels)
     record = record_session(task, finding, told).model_dump(mode="json")
-    return [PAID, paid.outcome, dict(scored.terms), scored.message, list(scored.flags), _packed(diffs), record]
+    return [Ending.PAID, paid.outcome, dict(scored.terms), scored.message, list(scored.flags), _packed(diffs), record]
 
 
 def _trial(task: KernelTask, question: Mapping[str, Any]) -> Trial:
@@ -179,12 +188,12 @@ def unpack_kernel(packed: list[Any]) -> Kernel:
 @contextmanager
 def _device(task: KernelTask, question: Mapping[str, Any]) -> Iterator[Device]:
     if task.backend is Backend.CUDA:  # its runners have no jails, and no cores of their own
-        with open_cuda(is_native=task.tier is Tier.NATIVE) as device:
+        with open_cuda(Settings.model_validate(question["settings"]), is_native=task.tier is Tier.NATIVE) as device:
             yield device
         return
     if question["cores"]:
         _settle_on(question["cores"])
-    pool = open_pool(_settings(Level(question["level"])))
+    pool = open_pool(_settings(question["settings"], Level(question["level"])))
     try:
         with pool.slot() as slot, open_processor(slot) as device:
             yield device
@@ -200,13 +209,13 @@ def _settle_on(cores: list[int]) -> None:
         raise InfraFault(f"kernels cannot be timed on the cores {cores} (ASSAY_TIMING_CORES): {error}") from error
 
 
-def _settings(level: Level) -> Settings:
-    """Return the service's settings, for one slot at the level of the worker's own."""
+def _settings(told: Mapping[str, Any], level: Level) -> Settings:
+    """Return the worker's settings, for one slot at the level of the worker's own."""
     sandboxes = {Level.NAMESPACES: "local", Level.LANDLOCK: "landlock"}
     chosen: dict[str, object] = {"slots": 1, "insecure": level is Level.INSECURE}
     if level in sandboxes:
         chosen |= {"sandbox": sandboxes[level], "least_confinement": level}
-    return override(load_settings(), chosen)
+    return override(Settings.model_validate(told), chosen)
 
 
 def _packed(diffs: Mapping[tuple[int, ValueProfile], float]) -> list[list[Any]]:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol  # Any: msgpack values
 
@@ -23,6 +23,7 @@ from assay.sandboxes.interface import Slot
 from assay.settings import Settings
 from assay.verifiers.kernels import judge_program
 from assay.verifiers.kernels.devices import device_name
+from assay.verifiers.kernels.judge_program import Ending
 from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.rewards import Paid
 from assay.verifiers.kernels.task import Backend, KernelTask
@@ -51,6 +52,8 @@ class Trialled:
     known: Known
     details: Details | None = None
     """How it was timed, for the result."""
+    waited_s: float = 0.0
+    """How long others had the device."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,14 @@ class ProcessMeasurer:
     """Cores of the sessions on the processor; none means all that this process may use."""
     lock_folder: Path = field(default_factory=usual_folder)
     """Of this host's locks of devices and their health: one for all workers that may use them."""
+    settings: Settings = field(default_factory=Settings)
+    """Of this worker: which device of CUDA, and how it is opened."""
     wait_s: float = 600.0
     """For the device to become free; then the attempt is `inconclusive`."""
 
     def measure(self, task: KernelTask, pair: Pair, known: Known | None, slot: Slot) -> Trialled:
         """Return what the candidate came to. Raises TaskFault, Inconclusive and InfraFault."""
-        device = device_name(task.backend)
+        device = device_name(task.backend, self.settings.cuda_device)
         if task.backend is Backend.CPU and slot.description not in _LEVELS:
             raise InfraFault(f"kernels are timed in jails on this machine, not at the level {slot.description}")
         make_folder(self.lock_folder)
@@ -103,21 +108,27 @@ class ProcessMeasurer:
             "known": known,
             "level": slot.description,
             "cores": self.cores,
+            "settings": self.settings.model_dump(mode="json", exclude_unset=True, exclude={"api_keys", "redis_url"}),
         }
         with _JudgeProcess(slot) as judge:
-            answer, lease = judge.ask(msgpack.packb(question), _BESIDE_S), None
-            if answer == judge_program.READY:
-                answer, lease = self._ask_alone(device, judge, task.limits.attempt_wall_s + _BESIDE_S, slot)
-        return _read(answer, lease)
+            answer = judge.ask(msgpack.packb(question), _BESIDE_S)
+            if answer != judge_program.READY:
+                return _read(answer, None)
+            asked_s = time.monotonic()
+            answer, lease, began_s = self._ask_alone(device, judge, task.limits.attempt_wall_s + _BESIDE_S, slot)
+        return replace(_read(answer, lease), waited_s=began_s - asked_s)
 
-    def _ask_alone(self, device: str, judge: "_JudgeProcess", most_s: float, slot: Slot) -> tuple[Any, Lease]:
+    def _ask_alone(self, device: str, judge: "_JudgeProcess", most_s: float, slot: Slot) -> tuple[Any, Lease, float]:
         """Have the judge measure while the device is ours, and take in what it learned of the device.
+
+        Returns its answer, the lease and when that began (monotonic).
 
         Whatever happens, the device is let go of only when the judge is gone.
         """
         book = HealthBook(self.lock_folder)
 
-        def job(lease: Lease, lock: HostLock) -> tuple[Any, Lease]:
+        def job(lease: Lease, lock: HostLock) -> tuple[Any, Lease, float]:
+            began_s = time.monotonic()
             try:
                 needs_probe = book.needs_probe(device)
                 judge.hand_over(lock)
@@ -127,7 +138,7 @@ class ProcessMeasurer:
             match answer:
                 case [str(fault), _]:
                     book.note(device, fault)
-            return answer, lease
+            return answer, lease, began_s
 
         def pause(seconds: float) -> None:
             slot.wait((), seconds)
@@ -137,7 +148,7 @@ class ProcessMeasurer:
 
 def open_measurer(settings: Settings, leases: Leases | None = None) -> ProcessMeasurer:
     """Return the measurer that the settings ask for; without leases no other host has its devices."""
-    return ProcessMeasurer(leases or HostLeases(), settings.timing_cores, chosen_folder(settings))
+    return ProcessMeasurer(leases or HostLeases(), settings.timing_cores, chosen_folder(settings), settings)
 
 
 @dataclass
@@ -220,14 +231,14 @@ def _start(fd: int) -> "subprocess.Popen[bytes]":
 
 def _read(answer: Any, lease: Lease | None) -> Trialled:
     match answer:
-        case [_, [judge_program.PAID, outcome, dict(terms), str(message), list(flags), list(known), dict(record)]]:
+        case [_, [Ending.PAID, outcome, dict(terms), str(message), list(flags), list(known), dict(record)]]:
             scored = Scored(terms, message=message, flags=tuple(flags))
             return Trialled(Paid(scored, None if outcome is None else Outcome(outcome)), known, _held(record, lease))
-        case [_, [judge_program.TASK_FAULT, str(message)]]:
+        case [_, [Ending.TASK_FAULT, str(message)]]:
             raise TaskFault(message)
-        case [_, [judge_program.INCONCLUSIVE, str(message), list(flags)]]:
+        case [_, [Ending.INCONCLUSIVE, str(message), list(flags)]]:
             raise Inconclusive(message, flags=tuple(flags))
-        case [_, [_, str(message)]]:
+        case [_, [Ending.INFRA_FAULT, str(message)]]:
             raise InfraFault(message)
         case _:
             raise InfraFault("the judge of kernels gave an answer that is none")

@@ -64,7 +64,7 @@ def check_reference(session: Session) -> None:
             raise TaskFault(f"the reference writes outside of its buffers ({where})")
         session.reference_diffs[index, profile] = found.max_abs_diff
         session.check_time()
-    party.close()
+    session.end(party, is_candidate=False)
 
 
 def _check_candidate(session: Session) -> None:
@@ -77,7 +77,7 @@ def _check_candidate(session: Session) -> None:
         if where.index == 0:
             again = session.ask_candidate(party, problem, where, "again", is_full=True)
             _compare_bits(session, problem, (solved, again), where)
-    party.close()
+    session.end(party, is_candidate=True)
 
 
 def _compare_bits(session: Session, problem: Problem, twice: tuple[Solved, Solved], where: Where) -> None:

@@ -35,7 +35,7 @@ class Timed:
     is_null: bool
 
 
-def flag(speedup: float) -> str:
+def flag_of(speedup: float) -> str:
     """Return the flag of a null whose rounds came to that so far."""
     return f"measured_speedup={speedup:.4g}"
 

@@ -77,7 +77,8 @@ def check_native(data: bytes, rules: NativeRules) -> NativeFacts:
         raise unreadable(error) from error
     strange = [name for name in needed if name not in rules.libraries]
     if strange:
-        raise GateRefused(f"it needs {named(strange)}; only these may be linked: {', '.join(sorted(rules.libraries))}")
+        told = f"it needs {named(strange)}; only these may be linked: {', '.join(sorted(rules.libraries))}"
+        raise GateRefused(told, Outcome.COMPILE_ERROR)
     imports = tuple(symbol.name for symbol in symbols if symbol.section == 0 and symbol.name)
     return NativeFacts(image_bytes, needed, imports[:_MOST_LISTED], dynamic.constructors(), exports[:_MOST_LISTED])
 
@@ -88,7 +89,8 @@ def _check_segments(file: Elf, rules: NativeRules) -> int:
         raise BadElf(f"it is not a shared object for {rules.machine}")
     stacks = [segment for segment in file.segments if segment.kind == elf.STACK]
     if not stacks or any(segment.flags & elf.EXECUTABLE_BIT for segment in stacks):
-        raise GateRefused("it asks for an executable stack (a nested function whose address is taken needs one)")
+        told = "it asks for an executable stack (a nested function whose address is taken needs one)"
+        raise GateRefused(told, Outcome.COMPILE_ERROR)
     loaded = [segment for segment in file.segments if segment.kind == elf.LOAD]
     if any(segment.flags & elf.EXECUTABLE_BIT and segment.flags & elf.WRITABLE_BIT for segment in loaded):
         raise GateRefused("it has memory that is both writable and executable")
@@ -96,7 +98,8 @@ def _check_segments(file: Elf, rules: NativeRules) -> int:
         raise GateRefused("it names a program interpreter")
     image_bytes = sum(segment.memory_bytes for segment in loaded)
     if image_bytes > rules.max_image_bytes:
-        raise GateRefused(f"its variables take {image_bytes} bytes; at most {rules.max_image_bytes} are allowed")
+        told = f"its variables take {image_bytes} bytes; at most {rules.max_image_bytes} are allowed"
+        raise GateRefused(told, Outcome.COMPILE_ERROR)
     return image_bytes
 
 
@@ -154,7 +157,12 @@ def _check_tags(dynamic: _Dynamic) -> None:
 def _check_indirect(dynamic: _Dynamic) -> None:
     unwanted = _INDIRECT[dynamic.file.machine]
     if any(kind == unwanted for kind in dynamic.relocations()):
-        raise GateRefused("it chooses functions while it is loaded (an `ifunc`)")
+        raise _chooses("functions")
+
+
+def _chooses(what: str) -> GateRefused:
+    told = f"it chooses {what} while it is loaded (an `ifunc`, as `target_clones` makes them)"
+    return GateRefused(f"{told}: leave that out; what is compiled for is one processor", Outcome.COMPILE_ERROR)
 
 
 def _check_exports(symbols: Iterable[Symbol], rules: NativeRules) -> tuple[str, ...]:
@@ -162,7 +170,7 @@ def _check_exports(symbols: Iterable[Symbol], rules: NativeRules) -> tuple[str, 
     exported = []
     for symbol in symbols:
         if symbol.kind == elf.IFUNC:
-            raise GateRefused(f"it chooses {symbol.name[:100]!r} while it is loaded (an `ifunc`)")
+            raise _chooses(repr(symbol.name[:100]))
         if symbol.kind == elf.FUNCTION and symbol.section != 0 and symbol.binding != elf.LOCAL and not symbol.other & 3:
             exported.append(symbol.name)
     missing = sorted(set(rules.entries) - set(exported))

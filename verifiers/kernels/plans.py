@@ -1,9 +1,11 @@
 """Launch plans: what a task's or a completion's may name, and the one that is derived where nobody gives any."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
+from assay.sandboxes.devices.interface import Grid
 from assay.verifiers.kernels.abi import Abi
-from assay.verifiers.kernels.expressions import LONGEST_TEXT, names, parse
+from assay.verifiers.kernels.expressions import LONGEST_TEXT, ExpressionError, names, parse, value_of
 from assay.verifiers.kernels.task_parts import Language, Shape, Step
 
 MOST_STEPS = 64
@@ -11,6 +13,8 @@ MOST_STEPS = 64
 BLOCK = "BLOCK"
 """Triton's constant of a derived plan: elements of the output that one program writes."""
 _THREADS = 256
+_MOST_BLOCKS, _MOST_THREADS_BY_AXIS = (2**31 - 1, 65_535, 65_535), (1024, 1024, 64)
+_MOST_THREADS, _MOST_SHARED = 1024, 2**20
 
 
 def derive_plan(abi: Abi, language: Language) -> tuple[Step, ...]:
@@ -27,9 +31,9 @@ def derive_plan(abi: Abi, language: Language) -> tuple[Step, ...]:
 
 
 def check_plan(abi: Abi, shapes: Sequence[Shape], steps: Sequence[Step], language: Language) -> None:
-    """Raise ValueError if a plan passes what is no parameter, or reads what is no axis.
+    """Raise ValueError if a plan passes what is no parameter, or has launches that no device takes at some shape.
 
-    Constants that Triton's compiler brings to light are not known here: `check_names` says then what is unknown.
+    Constants that Triton's compiler brings to light are not known here: `check_launch` is asked then.
     """
     if len(steps) > MOST_STEPS:
         raise ValueError(f"it has {len(steps)} steps: at most {MOST_STEPS} are taken")
@@ -43,14 +47,49 @@ def check_plan(abi: Abi, shapes: Sequence[Shape], steps: Sequence[Step], languag
         if clash := sorted(set(step.constants) & axes):
             raise ValueError(f"its constant {clash[0][:80]!r} has the name of an axis")
         if language is not Language.TRITON:
-            check_names(step, axes)
+            check_launch(step, shapes)
 
 
-def check_names(step: Step, axes: frozenset[str]) -> None:
-    """Raise ValueError if a launch's expressions read what is neither an axis nor an integer constant."""
+def check_launch(step: Step, shapes: Sequence[Shape]) -> None:
+    """Raise ValueError if a launch reads what is neither an axis nor an integer constant, or is none at some shape.
+
+    The message tells no extent and no value: shapes may be hidden. What a device has less of, it says itself.
+    """
     used = {name for text in (*step.blocks, *step.threads, step.shared_bytes) for name in names(parse(text))}
-    if strange := sorted(used - axes - step.integers.keys()):
+    if strange := sorted(used - axes_of(shapes) - step.integers.keys()):
         raise ValueError(f"it reads {strange[0][:80]!r}, which is no axis of the task and no constant of the kernel")
+    for index, shape in enumerate(shapes):
+        try:
+            _check_grid(grid_of(step, shape.axes))
+        except ExpressionError as error:
+            raise ValueError(f"the launch of {step.kernel[:80]!r} at size {index}: {error}") from error
+
+
+def grid_of(step: Step, axes: Mapping[str, int]) -> Grid:
+    """Return the geometry of a launch at these axes. Raises ExpressionError."""
+    known = {**step.integers, **axes}
+    blocks, threads = ([value_of(text, known) for text in texts] for texts in (step.blocks, step.threads))
+    return Grid(
+        blocks=(blocks[0], blocks[1], blocks[2]),
+        threads=(threads[0], threads[1], threads[2]),
+        shared_bytes=value_of(step.shared_bytes, known),
+        cluster=step.cluster,
+        is_cooperative=step.cooperative,
+    )
+
+
+def _check_grid(grid: Grid) -> None:
+    for what, values, most in (
+        ("blocks", grid.blocks, _MOST_BLOCKS),
+        ("threads", grid.threads, _MOST_THREADS_BY_AXIS),
+    ):
+        for place, (value, limit) in enumerate(zip(values, most, strict=True)):
+            if not 1 <= value <= limit:
+                raise ExpressionError(f"{what}[{place}] is not from 1 to {limit}")
+    if math.prod(grid.threads) > _MOST_THREADS:
+        raise ExpressionError(f"a block has more than {_MOST_THREADS} threads")
+    if not 0 <= grid.shared_bytes <= _MOST_SHARED:
+        raise ExpressionError(f"shared_bytes is not from 0 to {_MOST_SHARED}")
 
 
 def axes_of(shapes: Sequence[Shape]) -> frozenset[str]:

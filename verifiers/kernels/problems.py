@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.sandboxes.devices.interface import Argument, Call, DeviceFacts, Grid, Launch, Pointer, Scalar
+from assay.sandboxes.devices.interface import Argument, Call, DeviceFacts, Launch, Pointer, Scalar
 from assay.verifiers.kernels.abi import Param, Placed, Role, place
 from assay.verifiers.kernels.buffers import Frame
 from assay.verifiers.kernels.dtypes import Values, encode
@@ -14,6 +14,7 @@ from assay.verifiers.kernels.expressions import value_of
 from assay.verifiers.kernels.generators import InputRange, Kept, ValueProfile, draw, random_stream
 from assay.verifiers.kernels.operation import Expected
 from assay.verifiers.kernels.oracles import expected_of
+from assay.verifiers.kernels.plans import grid_of
 from assay.verifiers.kernels.task import KernelTask, Step
 
 _NULL = Scalar(bytes(8))
@@ -77,7 +78,7 @@ def make_call(problem: Problem, frame: Frame, plan: Sequence[Step] | None) -> Ca
         nulls = (_NULL,) * (0 if step is None else step.null_pointers)
         arguments = (*(_argument(by_name[name], problem, frame) for name in chosen), *nulls)
         entry = task.abi.entry if step is None else step.kernel
-        launches.append(Launch(entry, arguments, None if step is None else _grid(step, problem.axes)))
+        launches.append(Launch(entry, arguments, None if step is None else grid_of(step, problem.axes)))
     return Call(
         offset=frame.offset,
         size_bytes=int(frame.image.size),
@@ -107,15 +108,3 @@ def _argument(param: Param, problem: Problem, frame: Frame) -> Argument:
     if param.role is Role.SCALAR:
         return Scalar(encode(problem.values[param.name], param.dtype).tobytes())
     return Pointer(frame.address(param.name))
-
-
-def _grid(step: Step, axes: Mapping[str, int]) -> Grid:
-    known = {**step.integers, **axes}
-    blocks, threads = ([value_of(text, known) for text in texts] for texts in (step.blocks, step.threads))
-    return Grid(
-        blocks=(blocks[0], blocks[1], blocks[2]),
-        threads=(threads[0], threads[1], threads[2]),
-        shared_bytes=value_of(step.shared_bytes, known),
-        cluster=step.cluster,
-        is_cooperative=step.cooperative,
-    )

@@ -25,7 +25,7 @@ GATE_EFFORTS = (1, 2)
 LEAST_OVER_EMPTY = 2.0
 """The reference must take this many times what an empty call takes: below, what is taken off decides the ratio."""
 
-PATIENCE_S = 10.0
+RECOVERY_S = 10.0
 """For a device that is slowed down, by heat or power, to recover while nothing runs on it."""
 _PAUSE_S = 0.05
 
@@ -85,10 +85,10 @@ def _refuse_short(at: Where, replies: Sequence[Reply], *, is_sure: bool) -> None
 
 
 @dataclass
-class Patience:
+class RecoveryTime:
     """What is left of the time that a device is given to recover."""
 
-    left_s: float = PATIENCE_S
+    left_s: float = RECOVERY_S
 
     def wait(self, session: Session) -> bool:
         """Look at the device before something is timed, and wait until it is not slowed down; say whether it is not.
@@ -115,10 +115,10 @@ def _time_pairs(session: Session, pair: tuple[Party, Party], at: Where, replies:
     rng = session.stream("pairs", at.phase, at.index, count)
     missing = range(len(replies[0]), count)
     swapped = rng.permutation(np.arange(len(missing)) % 2).astype(bool)
-    patience = Patience()
+    recovery = RecoveryTime()
     for number, is_swapped in zip(missing, swapped, strict=True):
-        if not patience.wait(session):
-            raise Inconclusive(f"the device stays slowed down for {PATIENCE_S:g} s in which nothing ran on it")
+        if not recovery.wait(session):
+            raise Inconclusive(f"the device stays slowed down for {RECOVERY_S:g} s in which nothing ran on it")
         where = replace(at, index=number)
         problem = session.problem(where, at.index, ValueProfile.TIMING)
         for which in (1, 0) if is_swapped else (0, 1):

@@ -34,36 +34,31 @@ def record_artifact(form: Form, content: bytes, facts: Facts, mentioned: tuple[s
     )
     match facts:
         case NativeFacts():
-            return told.model_copy(
-                update={
-                    "image_bytes": facts.image_bytes,
-                    "needed": _names(facts.needed),
-                    "imports": _names(facts.imports),
-                    "exports": _names(facts.exports),
-                    "constructors": facts.constructors,
-                }
-            )
+            return told.model_copy(update=_native(facts))
         case CubinFacts():
-            return told.model_copy(
-                update={
-                    "arch": f"sm_{facts.arch}",
-                    "global_bytes": facts.global_bytes,
-                    "constant_bytes": facts.constant_bytes,
-                    "kernels": tuple(
-                        FunctionRecord(
-                            name=one.name[:LONGEST_NAME],
-                            registers=one.registers,
-                            shared_bytes=one.shared_bytes,
-                            frame_bytes=one.frame_bytes,
-                            max_threads=one.max_threads,
-                            parameter_bytes=one.parameter_bytes,
-                        )
-                        for one in facts.kernels[:MOST_NAMES]
-                    ),
-                }
-            )
+            return told.model_copy(update=_cubin(facts))
         case None:
             return told
+
+
+def _native(facts: NativeFacts) -> dict[str, object]:
+    return {
+        "image_bytes": facts.image_bytes,
+        "needed": _names(facts.needed),
+        "imports": _names(facts.imports),
+        "exports": _names(facts.exports),
+        "constructors": facts.constructors,
+    }
+
+
+def _cubin(facts: CubinFacts) -> dict[str, object]:
+    kernels = (asdict(one) | {"name": one.name[:LONGEST_NAME]} for one in facts.kernels[:MOST_NAMES])
+    return {
+        "arch": f"sm_{facts.arch}",
+        "global_bytes": facts.global_bytes,
+        "constant_bytes": facts.constant_bytes,
+        "kernels": tuple(map(FunctionRecord.model_validate, kernels)),
+    }
 
 
 def _shape(task: KernelTask, index: int, times: ShapeTimes) -> TimedShape:

@@ -207,10 +207,10 @@ def hides_stream_work(event_s: float, full_sync_s: float, threshold: float = STR
 
 
 def _certain(times: ShapeTimes) -> float:
-    """Return the speed-up that is beyond doubt: 1 where nothing is significant."""
+    """Return the speed-up that is beyond doubt: 1 where it tells nothing, unless the candidate saw to that."""
     speed = times.speed
     if speed is None or not speed.is_significant:
-        return 1.0
+        return min(1.0, _low(times)) if times.is_late and speed is not None else 1.0
     return max(1.0, min(speed.low, speed.safe_low)) if speed.speedup > 1 else speed.speedup
 
 

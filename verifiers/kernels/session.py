@@ -15,7 +15,7 @@ from assay.verifiers.kernels.inspection import Inspected, inspect, may_be_spot_c
 from assay.verifiers.kernels.parties import REASONS, Answered, Kernel, Party, say, start
 from assay.verifiers.kernels.problems import Problem, make_problem, size_name
 from assay.verifiers.kernels.task import KernelTask
-from assay.verifiers.kernels.time_shares import START, Part, TimeShares
+from assay.verifiers.kernels.time_shares import Part, Start, TimeShares
 
 
 class Refusal(Exception):
@@ -96,15 +96,25 @@ class Session:
         party = start(self.device, kernel, self.task, ground, is_ours=not is_candidate)
         took_s = self.device.now_s() - began_s
         if is_candidate:
-            self.shares.charge_candidate(START, took_s)
+            self.shares.charge_candidate(Start.START, took_s)
         else:
-            self.shares.charge_reference(START, took_s)
+            self.shares.charge_reference(Start.START, took_s)
         if isinstance(party, Failure):
             if is_candidate:
                 raise Refusal(Refused(REASONS[party.kind], say(party), Where(Phase.START, {}, 0)))
             raise TaskFault(f"the reference cannot be started: {say(party)}")
         self.stack.callback(party.close)
         return party
+
+    def end(self, party: Party, *, is_candidate: bool) -> None:
+        """Close a party before the session ends; what that takes is part of what its start does."""
+        began_s = self.device.now_s()
+        party.close()
+        took_s = self.device.now_s() - began_s
+        if is_candidate:
+            self.shares.charge_candidate(Start.START, took_s, 0)
+        else:
+            self.shares.charge_reference(Start.START, took_s, 0)
 
     @contextmanager
     def references(self) -> Iterator[tuple[Party, Party]]:
@@ -114,7 +124,7 @@ class Session:
             yield pair[0], pair[1]
         finally:
             for party in pair:
-                party.close()
+                self.end(party, is_candidate=False)
 
     @contextmanager
     def trio(self) -> Iterator[tuple[Party, Party, Party]]:
@@ -124,7 +134,7 @@ class Session:
             try:
                 yield reference, candidate, twin
             finally:
-                candidate.close()
+                self.end(candidate, is_candidate=True)
 
     def ask_reference(
         self, party: Party, problem: Problem, where: Where, label: str, *, is_whole: bool = False
@@ -185,7 +195,10 @@ class Session:
         return self.shares.fair_s(self.device.now_s()) > part.fair_s
 
     def is_excess_used(self, part: Part) -> bool:
-        """Say whether the candidate took more than its part beyond the reference. Raises TaskFault."""
+        """Say whether the candidate took more than its part beyond the reference. Raises TaskFault.
+
+        Before it is said to have, the reference is timed wherever nobody knows yet what it takes.
+        """
         if self.shares.excess_s > part.excess_s:
             self._learn_times()
         return self.shares.excess_s > part.excess_s
@@ -212,8 +225,8 @@ class Session:
             return
         party = self.open(self.trial.reference, is_candidate=False)
         for index in unknown:
-            if index != START:
+            if not isinstance(index, Start):
                 where = self.where(Phase.CORRECTNESS, index, index)
                 problem = self.problem(where, index, ValueProfile.TIMING, "alone")
                 self.ask_reference(party, problem, where, "alone")
-        party.close()
+        self.end(party, is_candidate=False)

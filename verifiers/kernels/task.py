@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self  # Any: documents before validat
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
+from assay.extras import CUDA_DEVICE
 from assay.schema import Limits
 from assay.verifiers.kernels.abi import Abi, Role, place
 from assay.verifiers.kernels.generators import InputRange, ValueProfile
@@ -39,21 +40,29 @@ _EXAMPLE: JsonDict = {
     "id": "k",
     "verifier": "kernel",
     "abi": {
-        "entry": "reverse",
+        "entry": "product",
         "params": [
-            {"name": "x", "role": "in", "dtype": "float32", "shape": ["m", "n"]},
-            {"name": "y", "role": "out", "dtype": "float32", "shape": ["n", "m"]},
+            {"name": "a", "role": "in", "dtype": "float32", "shape": ["m", "k"]},
+            {"name": "b", "role": "in", "dtype": "float32", "shape": ["k", "n"]},
+            {"name": "c", "role": "out", "dtype": "float32", "shape": ["m", "n"]},
             {"name": "m", "role": "scalar", "dtype": "int64", "value": "m"},
             {"name": "n", "role": "scalar", "dtype": "int64", "value": "n"},
+            {"name": "k", "role": "scalar", "dtype": "int64", "value": "k"},
         ],
     },
-    "operation": {"name": "transpose"},
-    "public_shapes": [{"axes": {"m": 512, "n": 512}}],
-    "hidden_shapes": [{"axes": {"m": 67, "n": 129}, "weight": 0}],
+    "operation": {"name": "gemm"},
+    "public_shapes": [{"axes": {"m": 192, "n": 192, "k": 192}}],
+    "hidden_shapes": [{"axes": {"m": 67, "n": 29, "k": 31}, "weight": 0}],
+    "inputs": {"a": {"terms": "k"}, "b": {"terms": "k"}},
     "reference": {
         "language": "c",
-        "source": "#include <stdint.h>\nvoid reverse(const float *x, float *y, int64_t m, int64_t n) {\n"
-        "  for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) y[j * m + i] = x[i * n + j];\n}\n",
+        "source": "#include <stdint.h>\n"
+        "void product(const float *a, const float *b, float *c, int64_t m, int64_t n, int64_t k) {\n"
+        "  for (int64_t i = 0; i < m; i++) for (int64_t j = 0; j < n; j++) {\n"
+        "    float sum = 0;\n"
+        "    for (int64_t p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];\n"
+        "    c[i * n + j] = sum;\n"
+        "  }\n}\n",
     },
     "pass_threshold": 1.0,
 }
@@ -142,6 +151,7 @@ class KernelTask(RuleTask):
             backend, language, tier = (str(document.get(name, "")) for name in ("backend", "language", "tier"))
             document = {**ready(document["kernel"], backend or Backend.CPU, language, tier), **document}
         needed = [*filter(None, [_MODULES.get(str(document.get("language"))), *_reference_needs(document)])]
+        needed += [CUDA_DEVICE, "cupy_backends"] if document.get("backend") == Backend.CUDA else []
         return document_including(document, needed) if needed else document
 
     def runs_something(self) -> bool:
@@ -150,6 +160,10 @@ class KernelTask(RuleTask):
 
     def is_timed(self) -> bool:
         """Always."""
+        return True
+
+    def uses_device(self) -> bool:
+        """Always: the processor is one, too."""
         return True
 
     def kept_limits(self) -> frozenset[str]:
@@ -210,10 +224,8 @@ class KernelTask(RuleTask):
     def _agree(self) -> Self:
         _check_parameters(self)
         for shape in self.shapes:
-            if shape.axes.keys() != self.abi.axes and self.abi.axes - shape.axes.keys():
-                raise misplaced(
-                    ("shapes",), f"a shape lacks axes: {', '.join(sorted(self.abi.axes - shape.axes.keys()))}"
-                )
+            if lacking := self.abi.axes - shape.axes.keys():
+                raise misplaced(("shapes",), f"a shape lacks axes: {', '.join(sorted(lacking))}")
             _at("shapes", place, self.abi, shape.axes)
         _check_limits(self)
         _check_time(self)
@@ -228,21 +240,13 @@ class KernelTask(RuleTask):
             raise misplaced(("tolerance", "nonfinite"), "special values need tolerance.nonfinite 'match_oracle'")
         check_languages((self.backend, self.tier), self.language, self.reference.language)
         if self.tier is Tier.NATIVE and (self.plan or self.reference.plan):
-            place_of_plan = ("plan",) if self.plan else ("reference", "plan")
-            raise misplaced(
-                place_of_plan, "a native kernel launches itself: nothing reads a launch plan", "leave it out"
-            )
+            where = ("plan",) if self.plan else ("reference", "plan")
+            raise misplaced(where, "a native kernel launches itself: nothing reads a launch plan", "leave it out")
         if Language.TORCH in (self.language, self.reference.language):
             _at("abi", check_abi, self.abi)
+        theirs = (self.reference_launches or (), self.reference.language)
         _at("launches", check_plan, self.abi, self.shapes, self.launches or (), self.language)
-        _at(
-            "reference_launches",
-            check_plan,
-            self.abi,
-            self.shapes,
-            self.reference_launches or (),
-            self.reference.language,
-        )
+        _at("reference_launches", check_plan, self.abi, self.shapes, *theirs)
         return self
 
 

@@ -2,16 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from math import prod
 from typing import Any, Self  # Any: documents before validation
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from assay.schema import Wire
-from assay.verifiers.kernels.expressions import ExpressionText
+from assay.verifiers.kernels.abi import ExpressionText
+from assay.verifiers.kernels.expressions import LARGEST
 from assay.verifiers.refusals import misplaced
 
 _MOST_CONSTANTS = 64
 _LONGEST_CONSTANT = 200
+_MOST_ARGUMENTS = 256
+_MOST_OF_CLUSTER = 16
 WARP = 32
 """Threads of a warp."""
 
@@ -92,11 +96,11 @@ class Step(Wire):
     """Threads of a block, over the axes; those of Triton's kernels follow from `warps`."""
     shared_bytes: ExpressionText = "0"
     """Dynamic shared memory of a block, over the axes; Triton says what its kernels need."""
-    cluster: tuple[int, int, int] | None = None
-    """Blocks of a cluster."""
+    cluster: tuple[PositiveInt, PositiveInt, PositiveInt] | None = None
+    """Blocks of a cluster, at most 16."""
     cooperative: bool = False
     """Whether the whole grid is resident at once."""
-    arguments: tuple[str, ...] | None = None
+    arguments: tuple[str, ...] | None = Field(None, max_length=_MOST_ARGUMENTS)
     """Parameters to pass, in order; default: all of the abi."""
     constants: dict[str, Constant] = Field(default_factory=dict, max_length=_MOST_CONSTANTS)
     """Triton's `constexpr` parameters, by name; default: `triton.autotune`'s first configuration, then the defaults of
@@ -114,13 +118,25 @@ class Step(Wire):
         """Numbers stand for themselves, and what is missing of three is one."""
         if not isinstance(given, Sequence) or isinstance(given, str):
             given = [given]
-        texts = [str(one) if isinstance(one, int) and not isinstance(one, bool) else one for one in given]
+        texts = [_spelled(one) for one in given]
         return [*texts, *["1"] * (3 - len(texts))]
+
+    @field_validator("shared_bytes", mode="before")
+    @classmethod
+    def _spelled_out(cls, given: Any) -> Any:
+        return _spelled(given)
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        if any(isinstance(value, str) and len(value) > _LONGEST_CONSTANT for value in self.constants.values()):
-            raise ValueError(f"a constant has at most {_LONGEST_CONSTANT} characters")
+        texts = [*self.constants, *(value for value in self.constants.values() if isinstance(value, str))]
+        if any(len(text) > _LONGEST_CONSTANT for text in texts):
+            raise ValueError(f"a constant and its name have at most {_LONGEST_CONSTANT} characters")
+        if any("\ud800" <= letter <= "\udfff" for text in (self.kernel, *texts) for letter in text):
+            raise ValueError("a name or a constant is no text: it has half of a surrogate pair")
+        if any(abs(value) > LARGEST for value in self.integers.values()):
+            raise ValueError("a constant is beyond 62 bits")
+        if self.cluster is not None and prod(self.cluster) > _MOST_OF_CLUSTER:
+            raise ValueError(f"a cluster has at most {_MOST_OF_CLUSTER} blocks")
         if self.warps is not None and self.warps & (self.warps - 1):
             raise ValueError("warps is a power of two")
         return self
@@ -129,6 +145,11 @@ class Step(Wire):
     def integers(self) -> dict[str, int]:
         """The constants that expressions may read."""
         return {name: value for name, value in self.constants.items() if type(value) is int}
+
+
+def _spelled(given: object) -> object:
+    """Return a number as the expression that it is."""
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) and abs(given) <= LARGEST else given
 
 
 class Shape(Wire):

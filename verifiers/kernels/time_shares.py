@@ -8,11 +8,20 @@ beyond that is its *excess*, of which it has a part of the attempt's time to its
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 FAIR_SHARE = 2 / 3
 """Of the attempt's time, on the fair clock; the rest is for excess: a candidate may be more than twice as slow."""
-START = -1
-"""What starting a runner is charged to; calls are charged to the index of their shape."""
+
+
+class Start(Enum):
+    """What starting and closing a runner is charged to."""
+
+    START = "start"
+
+
+Charged = int | Start
+"""What time is charged to: a call to the index of its shape."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +51,8 @@ class TimeShares:
     started_s: float
     waited_s: float = 0.0
     """For a device that was slowed down: nobody's."""
-    _mine: dict[int, _Spent] = field(default_factory=dict)
-    _reference: dict[int, _Spent] = field(default_factory=dict)
+    _mine: dict[Charged, _Spent] = field(default_factory=dict)
+    _reference: dict[Charged, _Spent] = field(default_factory=dict)
 
     @property
     def whole(self) -> Part:
@@ -55,13 +64,13 @@ class TimeShares:
         fair_s, excess_s = self.fair_s(now_s), self.excess_s
         return Part(fair_s + (self.whole.fair_s - fair_s) / left, excess_s + (self.whole.excess_s - excess_s) / left)
 
-    def charge_candidate(self, what: int, seconds: float, times: int = 1) -> None:
+    def charge_candidate(self, what: Charged, seconds: float, times: int = 1) -> None:
         """Take in what the candidate took for so many calls at a shape, or starts."""
         self._mine.setdefault(what, _Spent()).add(seconds, times)
 
-    def charge_reference(self, what: int, seconds: float) -> None:
-        """Take in what the reference or its twin took for a call at a shape, or a start."""
-        self._reference.setdefault(what, _Spent()).add(seconds, 1)
+    def charge_reference(self, what: Charged, seconds: float, times: int = 1) -> None:
+        """Take in what the reference or its twin took for so many calls at a shape, or starts."""
+        self._reference.setdefault(what, _Spent()).add(seconds, times)
 
     @property
     def candidate_s(self) -> float:
@@ -69,7 +78,7 @@ class TimeShares:
         return sum(spent.seconds for spent in self._mine.values())
 
     @property
-    def unknown(self) -> Sequence[int]:
+    def unknown(self) -> Sequence[Charged]:
         """Where the candidate took time, and nobody knows what the reference takes."""
         return [what for what in self._mine if what not in self._reference]
 

@@ -14,10 +14,10 @@ from assay.errors import Inconclusive
 from assay.sandboxes.devices.interface import Clock, Reply
 from assay.verifiers.kernels.findings import Phase, Reason, Refused, ShapeTimes, Where
 from assay.verifiers.kernels.generators import ValueProfile
-from assay.verifiers.kernels.measured_speeds import flag
+from assay.verifiers.kernels.measured_speeds import flag_of
 from assay.verifiers.kernels.parties import Party
 from assay.verifiers.kernels.problems import least_s, size_name
-from assay.verifiers.kernels.quiet import Patience, Quiet, pass_gate, time_alone
+from assay.verifiers.kernels.quiet import Quiet, RecoveryTime, pass_gate, time_alone
 from assay.verifiers.kernels.rounds import RoundLog
 from assay.verifiers.kernels.schedule import (
     BLOCK,
@@ -45,15 +45,14 @@ def time_shapes(session: Session) -> tuple[ShapeTimes, ...]:
     timed = [(index, shape) for index, shape in enumerate(session.task.shapes) if shape.weight]
     with session.references() as pair:
         quiet = [pass_gate(session, pair, index, shape) for index, shape in timed]
-    left, patience = len(quiet), Patience()
-    return tuple(_ShapeTimer(session, one, left - number, patience).time() for number, one in enumerate(quiet))
+    left, recovery = len(quiet), RecoveryTime()
+    return tuple(_ShapeTimer(session, one, left - number, recovery).time() for number, one in enumerate(quiet))
 
 
 @dataclass(frozen=True)
 class _Look:
     """What the rounds so far say, by the clock that is steadiest; no speed where a time is not above zero."""
 
-    number: int
     clock: Clock
     speed: Speed | None
     unseen_s: float = 0.0
@@ -61,16 +60,16 @@ class _Look:
 
 
 class _ShapeTimer:
-    """Times one shape; `left` are those that have not been timed, with this one, and `patience` is for all of them."""
+    """Times one shape; `left` are those that have not been timed, with this one, and `recovery` is for all of them."""
 
-    def __init__(self, session: Session, quiet: Quiet, left: int, patience: Patience) -> None:
+    def __init__(self, session: Session, quiet: Quiet, left: int, recovery: RecoveryTime) -> None:
         self._session = session
         self._quiet = quiet
         self._timing = session.task.timing
         self._part = session.part(left)
         self._orders = orders(session.stream("orders", quiet.index))
         self._choices = session.stream("choices", quiet.index)
-        self._patience = patience
+        self._recovery = recovery
         self._trio: Mapping[Slot, Party] = {}
         self._generation = 0
         self._check_at = 0
@@ -94,7 +93,7 @@ class _ShapeTimer:
             return self._conclude(is_whole=self._generation >= plan.looks[-1])
         except Inconclusive as error:
             speedup = self._log.speedup_so_far(self._quiet.clock)
-            raise Inconclusive(str(error), flags=() if speedup is None else (flag(speedup),)) from error
+            raise Inconclusive(str(error), flags=() if speedup is None else (flag_of(speedup),)) from error
 
     def _ends(self, plan: Stages) -> bool:
         """Look, if it is time to; say whether the rounds end here: never early where the device is not quiet."""
@@ -166,7 +165,8 @@ class _ShapeTimer:
         """Run one round, once the device is not slowed down, or has been waited for long enough."""
         number = self._started
         self._started += 1
-        self._throttled += not self._patience.wait(self._session)
+        if not self._recovery.wait(self._session):
+            self._throttled += 1
         where = self._where(Phase.ROUND, number)
         problem = self._session.problem(where, self._quiet.index, ValueProfile.TIMING)
         gap = gap_s(self._choices, self._timing.qps) if self._timing.qps else 0.0
@@ -201,13 +201,13 @@ class _ShapeTimer:
         clock = self._steadiest(self._looks)
         times = self._log.times(clock)
         if not np.all(times.candidate > 0):
-            return _Look(self._looks, clock, None)
+            return _Look(clock, None)
         rng = self._session.stream("bootstrap", self._quiet.index, self._looks)
         least = self._session.device.facts.noise_limit
         unseen = charges(self._log, clock, least)
         times = replace(times, candidate=times.candidate + unseen)
         speed = summarise(times, rng, alpha=spent(self._looks), least=least)
-        return _Look(self._looks, clock, speed, float(np.median(unseen)))
+        return _Look(clock, speed, float(np.median(unseen)))
 
     def _steadiest(self, look: int) -> Clock:
         """Return the first clock by which the reference agrees with itself, or the one by which it does best."""
@@ -242,8 +242,8 @@ class _ShapeTimer:
         """
         last, session = self._last, self._session
         assert last is not None  # rounds end with a look
-        if not is_whole and not (self._is_enough and self._timing.first_look_s is not None):
-            session.flags.append("cut_short")
+        is_cut = not is_whole and not (self._is_enough and self._timing.first_look_s is not None)
+        session.flags += ["cut_short"] * is_cut
         if last.speed is None:
             return self._found(last, None)
         self._check_conduct(last.clock)
@@ -256,9 +256,9 @@ class _ShapeTimer:
             raise Inconclusive(f"the device became busy: {told_of}")
         beside = self._log.replies[Slot.REFERENCE]
         alone_s = time_alone(session, self._quiet, beside, told.clock, is_slowed=self._throttled > 0)
-        session.flags += ["contention"] * (alone_s is not None) + ["throttled"] * (self._throttled > 0)
-        session.flags += ["two_clocks"] * (told.unseen_s > 0)
-        return self._found(told, alone_s)
+        seen = {"contention": alone_s is not None, "throttled": self._throttled > 0, "two_clocks": told.unseen_s > 0}
+        session.flags += [flag for flag, is_seen in seen.items() if is_seen]
+        return replace(self._found(told, alone_s), is_late=is_late and is_cut)
 
     def _check_conduct(self, clock: Clock) -> None:
         margin_s = self._session.device.facts.margin_s

@@ -1,7 +1,7 @@
 """Is an output right? Non-finite values first, then `not (difference <= bound)`: NaN never passes."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self, assert_never
 
@@ -106,22 +106,23 @@ def default_tolerance(dtype: DType) -> float:
     return {DType.FLOAT64: 1e-10, DType.FLOAT32: 1e-4}.get(dtype, 1e-2) if dtype.is_float else 0.0
 
 
-def compare(
-    expected: Expected,
-    got: Values,
-    dtype: DType,
-    tolerance: Tolerance,
-    *,
-    unwritten: Mask,
-    baseline: float | None = None,
-) -> Comparison:
-    """Compare an output with what is right; `unwritten` marks elements that hold their old bytes.
+@dataclass(frozen=True)
+class Yardstick:
+    """What an output is held against beside the right values."""
 
-    `tolerance.mode` is set. `baseline` is the reference's largest difference, for that mode.
-    """
+    dtype: DType
+    tolerance: Tolerance
+    """Its mode is set."""
+    baseline: float | None = None
+    """The reference's largest difference, for the mode `baseline`."""
+
+
+def compare(expected: Expected, got: Values, by: Yardstick, *, unwritten: Mask) -> Comparison:
+    """Compare an output with what is right; `unwritten` marks elements that hold their old bytes."""
+    dtype, tolerance = by.dtype, by.tolerance
     right = rounded(expected.values, dtype)
     same = (got == right) | (np.isnan(got) & np.isnan(right)) if dtype.is_float else got == right
-    stale = _count_stale(expected, got, dtype, tolerance, unwritten & ~same, baseline)
+    stale = _count_stale(expected, got, by, unwritten & ~same)
     if stale:
         return _faulty(Fault.UNWRITTEN, right, got, ~same, f"{stale} of {got.size} elements were never written")
     odd = _odd(right, got, tolerance.nonfinite) if dtype.is_float else np.zeros(got.shape, np.bool_)
@@ -133,12 +134,13 @@ def compare(
         return _by_norm(expected.values, got, dtype, tolerance)
     if tolerance.mode is ToleranceMode.EXACT:
         return _conclude(expected.values, got, ~same, tolerance)
-    within = same | (_differences(expected.values, got) <= bound(expected, dtype, tolerance, baseline))
+    within = same | (_differences(expected.values, got) <= bound(expected, by))
     return _conclude(expected.values, got, ~within, tolerance)
 
 
-def bound(expected: Expected, dtype: DType, tolerance: Tolerance, baseline: float | None) -> Floats:
+def bound(expected: Expected, by: Yardstick) -> Floats:
     """Return the largest difference allowed, by element. Raises ValueError where what it rests on is missing."""
+    dtype, tolerance = by.dtype, by.tolerance
     values = np.abs(expected.values).astype(np.float64)
     match tolerance.mode:
         case ToleranceMode.ALLCLOSE:
@@ -152,28 +154,26 @@ def bound(expected: Expected, dtype: DType, tolerance: Tolerance, baseline: floa
                 raise ValueError("this operation has no bound of sums: choose another tolerance mode")
             return relative_bound(expected.terms, dtype, tolerance) * expected.magnitude + _last_rounding(values, dtype)
         case ToleranceMode.BASELINE:
-            if baseline is None:
+            if by.baseline is None:
                 raise ValueError("the reference's error is not known")
-            return np.full(values.shape, tolerance.slack * baseline)
+            return np.full(values.shape, tolerance.slack * by.baseline)
         case ToleranceMode.EXACT | ToleranceMode.RESIDUAL | None:
             raise ValueError(f"mode {tolerance.mode} bounds no single element")
         case _:
             assert_never(tolerance.mode)
 
 
-def _count_stale(
-    expected: Expected, got: Values, dtype: DType, tolerance: Tolerance, held: Mask, baseline: float | None
-) -> int:
+def _count_stale(expected: Expected, got: Values, by: Yardstick, held: Mask) -> int:
     """Count the elements with their old bytes that are out of bounds.
 
     Of the 65,536 values of a half type an honest kernel writes some that were there before. Where only a norm is
     bounded, the type's usual bound tells them apart.
     """
-    if not held.any() or tolerance.mode is ToleranceMode.EXACT:
+    if not held.any() or by.tolerance.mode is ToleranceMode.EXACT:
         return int(np.count_nonzero(held))
-    by_norm = tolerance.mode is ToleranceMode.RESIDUAL
-    by_element = tolerance.model_copy(update={"mode": ToleranceMode.ALLCLOSE}) if by_norm else tolerance
-    within = _differences(expected.values, got) <= bound(expected, dtype, by_element, baseline)
+    if by.tolerance.mode is ToleranceMode.RESIDUAL:
+        by = replace(by, tolerance=by.tolerance.model_copy(update={"mode": ToleranceMode.ALLCLOSE}))
+    within = _differences(expected.values, got) <= bound(expected, by)
     return int(np.count_nonzero(held & ~within))
 
 

@@ -37,7 +37,7 @@ _READABLE = ("/usr", "/lib", "/lib64", "/opt", "/proc", "/sys", "/dev")
 _WARPS, _STAGES = 4, 3
 
 
-class Refused(Exception):
+class NotCompilable(Exception):
     """The source is none that can be compiled; the message says why."""
 
 
@@ -91,7 +91,7 @@ def _compile(source: str, request: Mapping[str, Any]) -> list[Any]:
     )
     told = made.metadata
     if getattr(told, "global_scratch_size", 0) or getattr(told, "num_ctas", 1) != 1:
-        raise Refused("the kernel needs scratch memory or clusters, which launches here do not have")
+        raise NotCompilable("the kernel needs scratch memory or clusters, which launches here do not have")
     integers = {name: value for name, value in constants.items() if type(value) is int}
     return [told.name, made.asm["cubin"], integers, told.num_warps, told.shared]
 
@@ -136,13 +136,13 @@ class Placeholder(ModuleType):
 
 
 def _find(module: ModuleType, entry: str, kind: type) -> Any:
-    """Return what has the entry's name, or the only kernel that there is. Raises Refused."""
+    """Return what has the entry's name, or the only kernel that there is. Raises NotCompilable."""
     kernels = {name: value for name, value in vars(module).items() if _innermost(value, kind) is not None}
     if entry in kernels:
         return kernels[entry]
     if len(kernels) != 1:
         named = ", ".join(sorted(kernels)) or "none"
-        raise Refused(f"there is no kernel {entry!r} (`@triton.jit`), and there must be one; it has {named}")
+        raise NotCompilable(f"there is no kernel {entry!r} (`@triton.jit`), and there must be one; it has {named}")
     return next(iter(kernels.values()))
 
 
@@ -172,13 +172,13 @@ def _layers(found: Any, kind: type) -> Iterator[Any]:
 
 
 def _constants(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of `constexpr` parameters. Raises Refused where one has none."""
+    """Return the values of `constexpr` parameters. Raises NotCompilable where one has none."""
     constants = {}
     for param in function.params:
         if not param.is_constexpr:
             continue
         if param.name not in given and not param.has_default:
-            raise Refused(
+            raise NotCompilable(
                 f"the constant {param.name} has no value: give it in the launch plan's `constants`, as a default of "
                 "the function, or by `triton.autotune`"
             )
@@ -187,11 +187,11 @@ def _constants(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _signature(function: Any, passed: list[list[Any]], constants: Mapping[str, Any]) -> tuple[dict[str, str], Any]:
-    """Return types by parameter, and which pointers are multiples of 16. Raises Refused if the counts differ."""
+    """Return types by parameter, and which pointers are multiples of 16. Raises NotCompilable if the counts differ."""
     own = [param for param in function.params if param.name not in constants]
     if len(own) != len(passed):
         takes, gives = (", ".join(names) for names in ((one.name for one in own), (one[0] for one in passed)))
-        raise Refused(f"the kernel takes {len(own)} parameters ({takes}), and {len(passed)} are passed ({gives})")
+        raise NotCompilable(f"the kernel takes {len(own)} parameters ({takes}), and {len(passed)} are passed ({gives})")
     types = {param.name: kind for param, (_, kind, _) in zip(own, passed, strict=True)}
     whole = {param.name for param, (_, _, is_whole) in zip(own, passed, strict=True) if is_whole}
     names = [param.name for param in function.params]
@@ -207,7 +207,7 @@ def _words(error: BaseException, source: str) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(name)]
     node = getattr(error, "node", None)
     at = getattr(node, "lineno", None) or (lines[-1] if lines else getattr(error, "lineno", None)) or 1
-    said = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
+    said = str(error) if isinstance(error, NotCompilable) else f"{type(error).__name__}: {error}"
     return f"{name}:{at}: error: {one_line(said)}\n"
 
 

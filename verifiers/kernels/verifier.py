@@ -1,22 +1,24 @@
 """The verifier `kernel`: is the completion's kernel right, and how fast is it beside the reference?"""
 
-import threading
-from collections import OrderedDict
+import re
 from collections.abc import Sequence
 
 from assay.details import Details
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Usage, Verdict
-from assay.verifiers.kernels.answers import CLASS, PlanRefused, read_offer
+from assay.verifiers.kernels.answers import CLASS, Offered, PlanRefused, read_offer
 from assay.verifiers.kernels.building import Builder
 from assay.verifiers.kernels.judging import Known, Measurer, Pair, ProcessMeasurer
 from assay.verifiers.kernels.rewards import FASTER, Paid, lowest, terms
 from assay.verifiers.kernels.source_length import length_of
 from assay.verifiers.kernels.task import KernelTask, Language
+from assay.verifiers.remembered import Remembered
 from assay.verifiers.rules.rule import Scored, Term, conclude
 
 _REMEMBERED = 1000  # tasks; a few kB each
+_NOT_FASTER = "not faster than the reference beyond doubt, as it must be where there is no pass_threshold"
+_NOTHING_EARNED = "no more than `minimum` is earned"
 
 
 class KernelVerifier:
@@ -29,8 +31,7 @@ class KernelVerifier:
     def __init__(self, builder: Builder | None = None, measurer: Measurer | None = None) -> None:
         self._builder = builder or Builder()
         self._measurer = measurer or ProcessMeasurer()
-        self._lock = threading.Lock()
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known = Remembered[Known](_REMEMBERED)
 
     def terms(self, task: KernelTask) -> Sequence[Term]:
         """Return the terms; only `speed` weighs."""
@@ -49,32 +50,29 @@ class KernelVerifier:
         reference = self._builder.reference(task, slot)
         built = self._builder.build(task, offered, slot)
         if built.kernel is None:
-            return _refuse(task, built.outcome or Outcome.COMPILE_ERROR, built.message, built.usage)
+            told = f"{_lacking(task, offered)}{built.message}"
+            return _refuse(task, built.outcome or Outcome.COMPILE_ERROR, told, built.usage)
         length = length_of(offered.source, task.length_unit, is_python=offered.language.is_python)
         pair = Pair(reference, built.kernel, length, self._builder.probe(task.backend, slot))
-        trialled = self._measurer.measure(task, pair, self._recall(task), slot)
-        self._remember(task, trialled.known)
+        trialled = self._measurer.measure(task, pair, self._known.get(task.content_hash()), slot)
+        if trialled.known:  # a session that was refused may have found nothing out about the reference
+            self._known.put(task.content_hash(), trialled.known)
         return _conclude(task, trialled.paid).model_copy(
             update={
                 "usage": built.usage,
+                "waited_s": trialled.waited_s,
                 "versions": self._builder.versions(task, slot),
                 "details": (trialled.details or Details()).model_copy(update={"artifact": built.record}),
             }
         )
 
-    def _recall(self, task: KernelTask) -> Known | None:
-        with self._lock:
-            return self._known.get(task.content_hash())
 
-    def _remember(self, task: KernelTask, known: Known) -> None:
-        """Keep what a session found out about the reference; one that was refused may have found nothing."""
-        if not known:
-            return
-        with self._lock:
-            self._known[task.content_hash()] = known
-            self._known.move_to_end(task.content_hash())
-            while len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
+def _lacking(task: KernelTask, offered: Offered) -> str:
+    """Say what a source that cannot be built does not define, by name: linkers do not tell what was asked for."""
+    entries = [step.kernel for step in offered.plan or ()] or [task.abi.entry]
+    wanted = [CLASS] if offered.language is Language.TORCH else entries
+    missing = [name for name in wanted if not re.search(rf"\b{re.escape(name)}\b", offered.source)]
+    return f"the source does not define {missing[0]!r}, which is what is called; " if missing else ""
 
 
 def _refuse(task: KernelTask, outcome: Outcome, message: str, usage: Usage | None = None) -> Verdict:
@@ -90,4 +88,18 @@ def _conclude(task: KernelTask, paid: Paid) -> Verdict:
     earned = paid.scored.terms
     is_won = task.pass_threshold is None and earned.get(FASTER) == 1.0 and earned["speed"] > task.minimum
     outcome = paid.outcome or (Outcome.PASSED if is_won else verdict.outcome)
-    return verdict.model_copy(update={"outcome": outcome, "message": paid.scored.message})
+    message = paid.scored.message if paid.outcome else _message(task, verdict, paid.scored, outcome)
+    return verdict.model_copy(update={"outcome": outcome, "message": message})
+
+
+def _message(task: KernelTask, verdict: Verdict, scored: Scored, outcome: Outcome) -> str:
+    """Say what was found of a right kernel, and on which side of the task's threshold it is, or why it has not passed.
+
+    `verdict` is what weights and threshold made of what was scored.
+    """
+    if task.pass_threshold is not None:
+        return verdict.message or scored.message
+    if outcome is Outcome.PASSED:
+        return scored.message
+    lack = _NOTHING_EARNED if scored.terms[FASTER] else _NOT_FASTER
+    return f"{lack}: {scored.message}"

@@ -2,12 +2,16 @@
 
 import shutil
 import socket
-from typing import Any  # Any: msgpack values
+from functools import partial
 
 import msgpack
 
-from assay.verifiers.kernels.compile_program import compile_job
+from assay.verifiers.compile_job import compile_job
 from assay.verifiers.languages.launcher_program import surroundings
+from assay.verifiers.stdio_program import STARTED
+
+NOT_INSTALLED = "is not installed where attempts run"
+"""How the words end where there is no compiler."""
 
 
 def main(payload: bytes, fds: tuple[int, ...]) -> int:
@@ -17,11 +21,8 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     missing = next(
         (line[0] for line in job["lines"] if shutil.which(line[0], path=job["environment"]["PATH"]) is None), ""
     )
-    answer = _not_installed(missing) if missing else compile_job(job)
     with socket.socket(fileno=fds[0]) as channel:
+        begun = partial(channel.sendall, STARTED)
+        answer = f"{missing} {NOT_INSTALLED}" if missing else compile_job(job, begun)
         channel.sendall(msgpack.packb(answer))
     return 0
-
-
-def _not_installed(tool: str) -> list[Any]:
-    return [127, f"{tool} is not installed where attempts run".encode(), b"", 0, [], None]

@@ -4,56 +4,32 @@ A compiler that reads a hostile source is as hostile as the source: what it give
 and nowhere else.
 """
 
-import hashlib
+import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any  # Any: msgpack values
-
-import msgpack
 
 from assay.errors import InfraFault
-from assay.outcomes import LIMIT_HITS, Outcome
+from assay.outcomes import Outcome
 from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Usage
-from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
+from assay.verifiers.artifacts import Artifacts
+from assay.verifiers.compiling import NotBegun
+from assay.verifiers.languages.builder_program import NOT_INSTALLED
+from assay.verifiers.languages.ends import Absent, read_end
+from assay.verifiers.languages.java_source import Names
 from assay.verifiers.languages.launcher_program import pack_program
+from assay.verifiers.languages.offering import Offer, read_version, refuse, said_of
+from assay.verifiers.languages.sources import FLAVOUR, Source, artifact_key, compile_source, with_room
 from assay.verifiers.languages.table import SELF_TEST_INPUT, Language
-from assay.verifiers.processes import listen
-from assay.verifiers.scoring import Trace, end_of
 from assay.verifiers.spending import Budget
 from assay.verifiers.stdio import Run, run_case
 
-FLAVOUR = "languages"
-"""The warm interpreter that has the programs of this folder."""
-_BUILDER = "assay.verifiers.languages.builder_program"
 _LAUNCHER = "assay.verifiers.languages.launcher_program"
-_BESIDE_BYTES = 1_000_000
-"""What an answer may hold beside the artifact."""
 BUILD_LIMITS = Limits(wall_s=60, cpu_s=60, memory_mb=2048, disk_mb=1024, processes=256, files=8192)
 """Bounds of one compilation where a task sets none."""
 _SELF_TEST_LIMITS = Limits(wall_s=20, cpu_s=20, memory_mb=512)
-
-
-@dataclass(frozen=True)
-class Source:
-    """A source in a language, with the files that lie beside it; `role` says whose jail it belongs in."""
-
-    language: Language
-    text: str
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    role: Role = Role.CANDIDATE
-
-    @property
-    def name(self) -> str:
-        """The name of the file that it lies in."""
-        return self.language.source_name(self.text)
-
-    @property
-    def laid(self) -> dict[str, bytes]:
-        """Every file."""
-        return {**self.files, self.name: self.text.encode("utf-8", "surrogatepass")}
 
 
 @dataclass(frozen=True)
@@ -63,18 +39,19 @@ class Start:
     stdin: bytes = b""
     arguments: tuple[str, ...] = ()
     role: Role = Role.CANDIDATE
+    lends_folder: bool = False
+    """Whether its folder is lent with its word (`folders`)."""
+    brings_files: bool = False
+    """Whether the files beside it are the completion's own, and none of the task's."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """A program that can be run: its language, its files and its command line's source name."""
+    """A program that can be run: its language, its files and what its parts are called."""
 
     language: Language
     files: Mapping[str, bytes]
-    source_name: str
-    diagnostics: str = ""
-    """What the compiler said of it: warnings."""
-    usage: Usage = field(default_factory=Usage)
+    names: Names
     wall_s: float = 0.0
     """What the compiler took; nothing where the artifact was known."""
 
@@ -90,9 +67,10 @@ class Refused:
     """What the compiler took."""
 
     @property
-    def trace(self) -> Trace:
-        """What the compiler left: its diagnostics stand where the program's errors would."""
-        return Trace(stderr=self.message.encode("utf-8", "replace"), usage=self.usage)
+    def ran(self) -> Run:
+        """What running it comes to: what its compiler said stands where the program's errors would."""
+        said = self.message.encode("utf-8", "replace")
+        return Run(self.outcome, self.message, b"", said, None, self.usage, refused=(self.outcome, self.message))
 
 
 @dataclass
@@ -100,61 +78,103 @@ class Builder:
     """Compiles in slots, remembers by content; whoever assembles a worker makes one. Thread-safe."""
 
     artifacts: Artifacts = field(default_factory=Artifacts)
-    _offered: dict[tuple[object, ...], str] = field(default_factory=dict)
+    _offered: dict[tuple[object, ...], Offer] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def build(self, slot: Slot, source: Source, limits: Limits = BUILD_LIMITS) -> Built | Refused:
         """Return a source as a program.
 
-        Raises InfraFault where the language is not to be had, Inconclusive if the machine was too busy.
+        Raises InfraFault where the language is not to be had, or this machine cannot start its compiler; Inconclusive
+        if the machine was too busy.
         """
-        self.check_offered(slot, source.language)
-        return self._build(slot, source, limits)
+        version = self.check_offered(slot, source.language)
+        try:
+            return self._build(slot, source, limits, version)
+        except NotBegun as error:
+            if str(error).endswith(NOT_INSTALLED):
+                self._forget(source.language)
+            raise
 
-    def check_offered(self, slot: Slot, language: Language) -> None:
-        """Run the language's self-test once for each kind of jail. Raises InfraFault unless it passes."""
+    def check_offered(self, slot: Slot, language: Language) -> str:
+        """Return the language's version, which it tells before its self-test, once for each kind of jail.
+
+        Raises InfraFault unless both succeed. What failed is run again the next time, unless something is not
+        installed: nothing else need last.
+        """
         key = (language.name, slot.description, *sorted(slot.origin.items()))
         with self._lock:
             known = self._offered.get(key)
         if known is None:
-            known = self._self_test(slot, language)
-            with self._lock:
-                self._offered[key] = known
-        if known:
-            raise InfraFault(known)
+            known = self._look(slot, language)
+            if known.lasts:
+                with self._lock:
+                    self._offered[key] = known
+        if known.refusal:
+            raise InfraFault(known.refusal)
+        return known.version
 
-    def _self_test(self, slot: Slot, language: Language) -> str:
-        """Return why the language cannot be had; empty if it can."""
-        refusal = f"{language.name} is not to be had where attempts run"
-        built = self._build(slot, Source(language, language.self_test), BUILD_LIMITS)
-        if isinstance(built, Refused):
-            return f"{refusal} ({built.message[:300]}); {language.install}"
+    def known(self) -> dict[str, Offer]:
+        """Return what is known so far, by the names of languages; nothing is run."""
+        with self._lock:
+            return {str(name): offer for (name, *_), offer in self._offered.items()}
+
+    def _forget(self, language: Language) -> None:
+        """Look at a language again that was to be had, and is no longer."""
+        with self._lock:
+            for key in [key for key in self._offered if key[0] == language.name]:
+                del self._offered[key]
+
+    def _look(self, slot: Slot, language: Language) -> Offer:
         try:
-            ran = run(slot, built, Start(SELF_TEST_INPUT.encode()), _SELF_TEST_LIMITS, Budget(_SELF_TEST_LIMITS))
-        except InfraFault as error:
-            return f"{refusal} ({error}); {language.install}"
+            probed = _run_known(slot, Built(replace(language, run=language.probe), {}, Names(language.file_name)), b"")
+            version = read_version(probed)
+            if probed.outcome is not Outcome.PASSED or not version:
+                return refuse(language, f"its version: {said_of(probed)!r}", lasts=False)
+            built = self._build(slot, Source(language, language.self_test), BUILD_LIMITS, version)
+            if isinstance(built, Refused):
+                return refuse(language, built.message[:300], lasts=False)
+            ran = _run_known(slot, built, SELF_TEST_INPUT.encode())
+        except Absent as error:
+            return refuse(language, str(error))
+        except NotBegun as error:
+            return refuse(language, str(error), lasts=str(error).endswith(NOT_INSTALLED))
         if ran.outcome is not Outcome.PASSED or ran.stdout != SELF_TEST_INPUT.encode():
-            said = ran.message or ran.stdout[:100].decode("utf-8", "replace")
-            return f"{refusal} (its self-test gave {said[:300]!r}); {language.install}"
-        return ""
+            return refuse(language, f"its self-test gave {said_of(ran)!r}", lasts=False)
+        return Offer(version)
 
-    def _build(self, slot: Slot, source: Source, limits: Limits) -> Built | Refused:
-        language, name = source.language, source.name
+    def _build(self, slot: Slot, source: Source, limits: Limits, version: str) -> Built | Refused:
+        language, names = source.language, source.names
         if not language.build:
-            return Built(language, source.laid, name)
-        key = _key(slot, source)
+            return self._settled(slot, source, limits, version)
+        key = artifact_key(slot, source, version)
         compiled = self.artifacts.get(key)
         started = time.monotonic()
         if compiled is None:
-            compiled = _compile(slot, source, limits)
-            if compiled.outcome in (None, Outcome.COMPILE_ERROR):
-                self.artifacts.put(key, compiled)
+            compiled = compile_source(slot, source, limits)
+            self.artifacts.put(key, compiled)
         wall_s = time.monotonic() - started
         if compiled.artifact is None:
             return Refused(compiled.outcome or Outcome.COMPILE_ERROR, compiled.message, compiled.usage, wall_s)
-        (artifact,) = language.command((language.artifact,), name)
+        (artifact,) = language.command((language.artifact,), names)
         kept = {**source.files, artifact: compiled.artifact.data}
-        return Built(language, kept, name, compiled.message, compiled.usage, wall_s)
+        return Built(language, kept, names, wall_s)
+
+    def _settled(self, slot: Slot, source: Source, limits: Limits, version: str) -> Built:
+        """Return a source that is run as it is, with what tells its kind beside it, where that is asked for.
+
+        A task's own file of that name stays. Where nothing is told, the runtime takes the source for what it likes.
+        """
+        language, settled = source.language, {}
+        if language.settle and language.settled_in not in source.files and re.search(language.unsettled, source.text):
+            settling = replace(language, build=(language.settle,), artifact=language.settled_in)
+            built = self._build(slot, replace(source, language=settling), limits, version)
+            settled = {} if isinstance(built, Refused) else dict(built.files)
+        return Built(language, {**source.laid, **settled}, source.names)
+
+
+def _run_known(slot: Slot, built: Built, stdin: bytes) -> Run:
+    """Run a program of ours. Raises as `run` does."""
+    return run(slot, built, Start(stdin), _SELF_TEST_LIMITS, Budget(_SELF_TEST_LIMITS))
 
 
 def run(slot: Slot, built: Built, started: Start, limits: Limits, budget: Budget) -> Run:
@@ -163,80 +183,37 @@ def run(slot: Slot, built: Built, started: Start, limits: Limits, budget: Budget
     Raises InfraFault where what runs it is gone, Inconclusive if the machine was too busy, SandboxFault if a jail
     broke.
     """
+    return read_end(run_case(slot, launch_of(built, started, limits), budget), built.language)
+
+
+def launch_of(built: Built, started: Start, limits: Limits) -> Launch:
+    """Return what starts a program, in the jail of its role.
+
+    What is laid out for it, and what its runtime takes by itself, it may have beside what the task allows it.
+    """
     language = built.language
-    allowed = _with_runtime(limits, language)
-    line = (*language.command(language.run, built.source_name, limits.memory_mb), *started.arguments)
-    payload = pack_program(line, built.files, language.environment, stack_mb=limits.memory_mb)
-    launch = Launch(started.role, _LAUNCHER, payload, allowed, FLAVOUR, (), started.stdin)
-    return _told(run_case(slot, launch, budget), built)
-
-
-def _with_runtime(limits: Limits, language: Language) -> Limits:
-    """Allow what the runtime takes by itself beside what the task allows the program."""
-    return limits.model_copy(
-        update={
-            "memory_mb": limits.memory_mb + language.runtime_mb,
-            "processes": max(limits.processes, language.least_processes),
-        }
+    processes = max(limits.processes, language.least_processes)
+    files = {**built.files, **{name: text.encode() for name, text in language.beside.items()}}
+    allowed = with_room(limits, files).model_copy(update={"processes": processes})
+    heap_mb = max(limits.memory_mb, language.least_heap_mb)
+    line = (*language.command(language.run, built.names, heap_mb), *started.arguments)
+    stack_mb = limits.memory_mb + language.runtime_mb
+    payload = pack_program(
+        line,
+        files,
+        language.environment,
+        stack_mb=stack_mb,
+        lends_folder=started.lends_folder,
+        brings_files=started.brings_files,
     )
-
-
-def _told(ran: Run, built: Built) -> Run:
-    """Name an end for want of memory, which some runtimes tell in their own words."""
-    if ran.refused is not None and ran.refused[0] is Outcome.INFRA_ERROR:
-        raise InfraFault(ran.refused[1])
-    if ran.outcome is Outcome.RUNTIME_ERROR and any(words in ran.stderr for words in built.language.out_of_memory):
-        return Run(Outcome.MEMORY_EXCEEDED, "out of memory", ran.stdout, ran.stderr, ran.exit_code, ran.usage)
-    return ran
-
-
-def _key(slot: Slot, source: Source) -> str:
-    """Name everything that an artifact depends on: where it is compiled, how, and from what."""
-    language = source.language
-    place = [slot.description, sorted(slot.origin.items()), str(source.role)]
-    how = [language.name, language.build, sorted(language.environment.items())]
-    return hashlib.sha256(bytes(msgpack.packb([place, how, source.name, sorted(source.laid.items())]))).hexdigest()
-
-
-def _compile(slot: Slot, source: Source, limits: Limits) -> Compiled:
-    language = source.language
-    (artifact,) = language.command((language.artifact,), source.name)
-    most_bytes = limits.disk_mb << 20
-    job = {
-        "files": source.laid,
-        "lines": [language.command(line, source.name) for line in language.build],
-        "environment": dict(language.environment),
-        "artifact_name": artifact,
-        "artifact_bytes": most_bytes,
-        "dependency_names": [],
-    }
-    launch = Launch(source.role, _BUILDER, bytes(msgpack.packb(job)), limits, FLAVOUR, network=False)
-    child, said = listen(slot, launch, most_bytes + _BESIDE_BYTES, "compiling")
-    if child.cut_by in LIMIT_HITS and child.exit is not None:
-        outcome, message = end_of(child.exit, child.cut_by, limits)
-        return Compiled(None, outcome, f"the compiler {message}", child.usage)
-    return _read(_unpacked(said), most_bytes, child.usage)
-
-
-def _read(answer: Any, most_bytes: int, usage: Usage) -> Compiled:
-    """Take an answer for what it is worth: it comes from where the source was read."""
-    match answer:
-        case [int(code), bytes(head), bytes(tail), int(left_out), list(), None | bytes() as artifact]:
-            words = _words(head, tail, left_out)
-        case _:
-            return Compiled(None, Outcome.COMPILE_ERROR, "the compiler ended without an answer", usage)
-    if code != 0 or artifact is None or len(artifact) > most_bytes:
-        return Compiled(None, Outcome.COMPILE_ERROR, words or f"the compiler ended with status {code}", usage)
-    return Compiled(Artifact(artifact, hashlib.sha256(artifact).hexdigest()), message=words, usage=usage)
-
-
-def _words(head: bytes, tail: bytes, left_out: int) -> str:
-    gap = f"\n[... {left_out} bytes left out ...]\n".encode() if left_out > 0 else b""
-    return (head + gap + tail).decode("utf-8", "replace").strip()
-
-
-def _unpacked(said: bytes) -> Any:
-    try:
-        return msgpack.unpackb(said, strict_map_key=True)
-    except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException):
-        return None
+    return Launch(
+        started.role,
+        _LAUNCHER,
+        payload,
+        allowed,
+        FLAVOUR,
+        stdin=started.stdin,
+        is_captured=True,
+        becomes=True,
+        runtime_mb=language.runtime_mb,
+    )

@@ -9,20 +9,25 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
+from assay.details import Details
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Step, TaskBase, Verdict, Wire
 from assay.verifiers.comparison import Comparison
-from assay.verifiers.languages.building import BUILD_LIMITS, Builder, Refused
-from assay.verifiers.languages.choosing import Wanted, choose_runner
+from assay.verifiers.languages.building import BUILD_LIMITS, Builder
+from assay.verifiers.languages.choosing import Ready, Wanted, choose_runner
+from assay.verifiers.languages.folders import Reading, over_room, run_and_read
 from assay.verifiers.languages.table import PYTHON
-from assay.verifiers.languages.task import FilePath, LanguageName
+from assay.verifiers.languages.task import Argument, FilePath, LanguageName
 from assay.verifiers.python_task import FenceRule
+from assay.verifiers.refusals import refusal
 from assay.verifiers.rules.rule import refuse_limits_of_tests
-from assay.verifiers.scoring import Mark, Policy, Trace, conclude, refuse
-from assay.verifiers.stdio import Case, run_cases
+from assay.verifiers.scoring import Mark, Policy, Trace, refuse
+from assay.verifiers.spending import Budget
+from assay.verifiers.stdio import Case, Run, Runner, run_cases
 
 _MOST_KEPT = 16_777_216
+_MOST_FETCHED = 64
 
 
 def _check_base64(text: str) -> str:
@@ -45,10 +50,13 @@ class Program(Wire):
     """Its language."""
     stdin: str = ""
     """What it reads."""
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[Argument, ...] = ()
     """Its command-line arguments."""
     files: dict[FilePath, Base64] = Field(default_factory=dict)
     """Files that lie beside it, by their paths, in base64."""
+
+    fetch: tuple[FilePath, ...] = Field((), max_length=_MOST_FETCHED)
+    """Files that are read back once it has ended, by their paths; regular ones alone, no link is followed."""
 
     def laid(self) -> Mapping[str, bytes]:
         """Return the files as bytes."""
@@ -56,7 +64,7 @@ class Program(Wire):
 
 
 class ExecuteTask(TaskBase):
-    """A program to execute, described by the completion as JSON: {"code", "language", "stdin", "arguments", "files"}.
+    """A program to execute, described by the completion as JSON: code, language, stdin, arguments, files, fetch.
 
     Reward 1 for exit code 0, else 0; what callers want is the rest of the result: output, exit code and times. The
     terms are wall seconds, `compile_s` and `wall_s`; the steps, `compile` and `run`, are those that were reached. Equal
@@ -68,6 +76,9 @@ class ExecuteTask(TaskBase):
     verifier: Literal["execute"] = "execute"
     compile_wall_s: float = Field(BUILD_LIMITS.wall_s, gt=0, le=600)
     """Wall-clock seconds of the compiler."""
+    fetched_bytes: int = Field(1_000_000, ge=0, le=_MOST_KEPT)
+    """How many bytes the files that `fetch` names may have together; a program that leaves more is `output_exceeded`.
+    They are in the result's `details`; a file that is not there is left out."""
     kept_bytes: int = Field(1_000_000, ge=0, le=_MOST_KEPT)
     """How much of each output stream results keep; with more, head and tail. With the option `keep_output`."""
 
@@ -108,35 +119,65 @@ class ExecuteVerifier:
         try:
             program = Program.model_validate(json.loads(completion))
         except (ValueError, RecursionError, ValidationError) as error:
-            return refuse(Outcome.NO_ANSWER, _why(error), [Mark(Outcome.NO_ANSWER)], Trace())
-        limits = BUILD_LIMITS.model_copy(update={"wall_s": task.compile_wall_s, "cpu_s": task.compile_wall_s})
-        wanted = Wanted(program.language, FenceRule.NONE, task.limits, program.laid(), (), limits, program.arguments)
-        ready = choose_runner(slot, self._builder, program.code, wanted)
-        if isinstance(ready, Refused):
-            trace = replace(ready.trace, kept_bytes=task.kept_bytes)
-            verdict = refuse(ready.outcome, ready.message, [Mark(ready.outcome)], trace)
-            return _told(verdict, (_step("compile", ready.outcome),), ready.wall_s, 0.0)
-        judged = run_cases(ready.run, [Case(program.stdin, None)], task.limits, Comparison())
-        trace = replace(judged.trace, kept_bytes=task.kept_bytes)
-        if judged.refused is not None:
-            verdict = refuse(*judged.refused, judged.marks, trace)
-        else:
-            verdict = conclude(judged.marks, Policy(pass_threshold=task.pass_threshold), trace)
-        compiled = (_step("compile", Outcome.PASSED),) if ready.is_compiled else ()
-        return _told(verdict, (*compiled, _step("run", verdict.outcome)), ready.compile_s, judged.used_s)
+            return refuse(Outcome.NO_ANSWER, _why(error, completion), [Mark(Outcome.NO_ANSWER)], Trace())
+        ready = choose_runner(slot, self._builder, program.code, _wanted(task, program))
+        files: dict[str, str] = {}
+        run = _fetching(slot, ready, task, program.fetch, files)
+        judged = run_cases(run, [Case(program.stdin, None)], task.limits, Comparison())
+        kept = replace(judged, trace=replace(judged.trace, kept_bytes=task.kept_bytes))
+        verdict = kept.verdict(Policy(pass_threshold=task.pass_threshold))
+        told = _told(verdict, ready, judged.used_s)
+        return told.model_copy(update={"details": Details(files=files)}) if files else told
 
 
-def _why(error: Exception) -> str:
+def _wanted(task: ExecuteTask, program: Program) -> Wanted:
+    limits = BUILD_LIMITS.model_copy(update={"wall_s": task.compile_wall_s, "cpu_s": task.compile_wall_s})
+    return Wanted(
+        program.language,
+        FenceRule.NONE,
+        task.limits,
+        program.laid(),
+        build_limits=limits,
+        arguments=program.arguments,
+        lends_folder=bool(program.fetch),
+        brings_files=True,
+    )
+
+
+def _fetching(slot: Slot, ready: Ready, task: ExecuteTask, names: tuple[str, ...], files: dict[str, str]) -> Runner:
+    """Return what runs the program, and puts those of the files that it leaves into `files`."""
+    if not names or ready.beside is None:
+        return ready.run
+    launch = ready.beside({})
+
+    def run(stdin: bytes, budget: Budget) -> Run:
+        wanted = Reading(names, task.fetched_bytes)
+        ran, left = run_and_read(slot, replace(launch, stdin=stdin), budget, wanted)
+        files.update({name: base64.b64encode(data).decode() for name, data in left.files.items()})
+        return over_room(ready.read(ran), left, task.fetched_bytes)
+
+    return run
+
+
+def _why(error: Exception, completion: str) -> str:
     if not isinstance(error, ValidationError):
         return f"the completion is no JSON: {error}"
-    first = error.errors()[0]
-    return f"the completion describes no program: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"the completion describes no program: {refusal(error, json.loads(completion), Program)}"
+
+
+def _steps(ready: Ready, outcome: Outcome) -> tuple[Step, ...]:
+    """Return the steps that were reached, the last of which ended so."""
+    if ready.is_refused:
+        return (_step("compile", outcome),)
+    compiled = (_step("compile", Outcome.PASSED),) if ready.is_compiled else ()
+    return (*compiled, _step("run", outcome))
 
 
 def _step(name: str, outcome: Outcome) -> Step:
     return Step(name=name, outcome=outcome, reward=None)
 
 
-def _told(verdict: Verdict, steps: tuple[Step, ...], compile_s: float, wall_s: float) -> Verdict:
-    terms = {"compile_s": round(compile_s, 6), "wall_s": round(wall_s, 6)}
-    return verdict.model_copy(update={"terms": terms, "steps": steps})
+def _told(verdict: Verdict, ready: Ready, wall_s: float) -> Verdict:
+    terms = {"compile_s": round(ready.compile_s, 6), "wall_s": round(wall_s, 6)}
+    steps = _steps(ready, verdict.outcome)
+    return verdict.model_copy(update={"terms": terms, "steps": steps, "versions": ready.versions})

@@ -4,7 +4,7 @@ from itertools import permutations
 
 from assay.verifiers.maths.building import add, invert, multiply, negate
 from assay.verifiers.maths.cursor import Cursor
-from assay.verifiers.maths.listing import read_list
+from assay.verifiers.maths.listing import Listed, read_list
 from assay.verifiers.maths.nodes import Bracket, Call, Function, Grid, Known, KnownSet, Node, Sequence, Span, Words
 from assay.verifiers.maths.tokens import Kind, Unreadable
 
@@ -44,6 +44,16 @@ def _enclosed(opening: str, items: tuple[Node, ...], closing: str) -> Node:
     raise Unreadable(f"{opening} is closed by {closing}")
 
 
+def interval(node: Node) -> Node:
+    """Return the set that brackets around two ends are where a member of it is named; other nodes as they are."""
+    match node:
+        case Sequence((low, high), Bracket.ROUND | Bracket.SQUARE as bracket):
+            is_open = bracket is Bracket.ROUND
+            return Span(low, high, is_left_open=is_open, is_right_open=is_open)
+        case _:
+            return node
+
+
 def _described(items: tuple[Node, ...], conditions: tuple[Node, ...]) -> Node:
     """Return the set that a condition on one variable describes: the condition itself."""
     if len(items) != 1 or len(conditions) != 1:
@@ -55,19 +65,26 @@ def braces(cursor: Cursor) -> Node:
     """Read a group up to its end; its opening brace has been passed. Raises Unreadable."""
 
     def read() -> Node:
-        listed = read_list(cursor)
-        infix = cursor.accept(Kind.OPERATOR, "choose", "over")
-        if infix is not None:
-            right = cursor.rules.item(cursor)
-            if len(listed.items) != 1:
-                raise Unreadable("a list stands where one value should")
-            left = listed.items[0]
-            return Call(Function.BINOMIAL, (left, right)) if infix.text == "choose" else multiply(left, invert(right))
+        listed = read_split(cursor)
         return listed.items[0] if len(listed.items) == 1 else Sequence(listed.items, Bracket.CURLY)
 
     node = cursor.inside(read)
     cursor.expect(Kind.GROUP_END)
     return node
+
+
+def read_split(cursor: Cursor) -> Listed:
+    """Read a list, or what `\\over` or `\\choose` splits in two: all up to the end of its group. Raises Unreadable."""
+    listed = read_list(cursor)
+    infix = cursor.accept(Kind.OPERATOR, "choose", "over")
+    if infix is None:
+        return listed
+    right = cursor.below_bar(lambda: cursor.rules.item(cursor))
+    if len(listed.items) != 1:
+        raise Unreadable("a list stands where one value should")
+    left = listed.items[0]
+    node = Call(Function.BINOMIAL, (left, right)) if infix.text == "choose" else multiply(left, invert(right))
+    return Listed((node,), listed.joint)
 
 
 def between_bars(cursor: Cursor) -> Node:

@@ -53,7 +53,7 @@ def command(cursor: Cursor) -> Node:
     """Read what a command builds; the command itself is the token to come. Raises Unreadable."""
     name = cursor.take().text
     if name == "frac":
-        return _fraction(argument(cursor), argument(cursor))
+        return _fraction(argument(cursor), cursor.below_bar(lambda: argument(cursor)))
     if name == "sqrt":
         return _root(cursor)
     if name == "binom":

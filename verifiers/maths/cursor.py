@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from assay.verifiers.maths.nodes import Node
 from assay.verifiers.maths.tokens import Kind, Token, Unreadable
+from assay.verifiers.maths.units import below
 
 Result = TypeVar("Result")
 
@@ -72,7 +73,8 @@ class Cursor:
     def expect(self, kind: Kind, *texts: str) -> Token:
         """Pass the token to come, which must be that. Raises Unreadable."""
         if not self.sees(kind, *texts):
-            raise Unreadable(f"{self.next.text or 'the end'!r} stands where {' or '.join(texts) or kind.name} should")
+            wanted = " or ".join(texts) or kind.name.lower().replace("_", " ")
+            raise Unreadable(f"{self.next.text or 'the end'!r} stands where {wanted} should")
         return self.take()
 
     def inside(self, read: Callable[[], Result], *, in_set: bool = False, in_grid: bool = False) -> Result:
@@ -81,6 +83,13 @@ class Cursor:
         self.bars, self.in_set, self.in_grid = 0, in_set, in_grid
         result = self.deeper(read)
         self.bars, self.in_set, self.in_grid = outer
+        return result
+
+    def below_bar(self, read: Callable[[], Result]) -> Result:
+        """Read a divisor; the units in it stand below the bar."""
+        before = len(self.units)
+        result = read()
+        self.units[before:] = map(below, self.units[before:])
         return result
 
     def deeper(self, read: Callable[[], Result]) -> Result:

@@ -36,7 +36,9 @@ class Extraction(StrEnum):
     HASHES = "hashes"
     """The line after the last `####`."""
     ANSWER_LINE = "answer_line"
-    """The rest of the line after the last "answer:", "answer is", or "A:" at its start; of a box in it, the content."""
+    """The rest of the line after the last "answer:", "answer is", or "A:" at its start; of a box in it, the content.
+
+    A clause behind a number is left out: `18, as required`."""
     LAST_FORMULA = "last_formula"
     """What stands between the last two dollar signs."""
     LAST_NUMBER = "last_number"
@@ -55,7 +57,8 @@ _EMPTY = re.compile(r"[\s.,;:!?()\[\]$_-]*|\\(?:ldots|dots|cdots|text\{\s*\})")
 _TOKEN = re.compile(
     r"\s*(-?[0-9][0-9,]*(?:\.[0-9]+)?|\\[A-Za-z]+(?:\[[0-9a-z]{1,3}\])?(?:\{[^{}]{0,200}\}){0,2}|[A-Za-z])"
 )
-_ANSWER = re.compile(r"(?:answer[ \t*]{0,4}(?:is|:)|^A:)[ \t*:]{0,6}", re.IGNORECASE | re.MULTILINE)
+_CLAUSE = re.compile(r",[ \t]+(?:as|which|so|since|because|meaning|thus|therefore|hence)[ \t]+[A-Za-z]")
+_ANSWER = re.compile(r"(?:answer[ \t*]{0,4}(?:is|[:：])|^A[:：])[ \t*:：]{0,6}", re.IGNORECASE | re.MULTILINE)
 _NUMBER = re.compile(r"-?[$]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:/[0-9]+)?(?:\s?\\?%)?")
 _LONGEST_NUMBER = 300
 
@@ -172,7 +175,7 @@ def answer_line(text: str) -> str | None:
     last = None
     for last in _ANSWER.finditer(text):  # noqa: B007 - the last one is what is wanted
         pass
-    return None if last is None else _first_line(text[last.end() :])
+    return None if last is None else _without_clause(_first_line(text[last.end() :]))
 
 
 def last_formula(text: str) -> str | None:
@@ -201,6 +204,13 @@ def _unboxed(text: str | None) -> str | None:
         return None
     has_box = any(name in text for name in _BOXES)
     return last_box(text) if has_box else text
+
+
+def _without_clause(line: str) -> str:
+    """Return a line without the clause that goes on behind its number: `18, as required`."""
+    found = _CLAUSE.search(line)
+    head = line if found is None else line[: found.start()]
+    return head if any(map(str.isdigit, head)) else line
 
 
 def _first_line(text: str) -> str:

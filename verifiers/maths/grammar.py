@@ -8,11 +8,11 @@ left out.
 import re
 
 from assay.verifiers.maths import vocabulary as words
-from assay.verifiers.maths.brackets import between_bars, braces, bracketed, environment
+from assay.verifiers.maths.brackets import between_bars, braces, bracketed, environment, interval, read_split
 from assay.verifiers.maths.building import MINUS_ONE, add, invert, is_scalar, multiply, negate, symbols_of
 from assay.verifiers.maths.constructs import argument, command, function_call
 from assay.verifiers.maths.cursor import Cursor, Rules
-from assay.verifiers.maths.listing import Listed, read_list
+from assay.verifiers.maths.listing import Listed
 from assay.verifiers.maths.nodes import (
     Call,
     Combination,
@@ -32,6 +32,7 @@ from assay.verifiers.maths.nodes import (
 )
 from assay.verifiers.maths.raising import postfixes
 from assay.verifiers.maths.tokens import Kind, Token, Unreadable
+from assay.verifiers.maths.units import joined
 
 _STARTS = frozenset(
     {Kind.LETTER, Kind.CONSTANT, Kind.FUNCTION, Kind.COMMAND, Kind.OPEN, Kind.GROUP, Kind.UNIT, Kind.WORD, Kind.NUMBER,
@@ -43,7 +44,7 @@ _SIGNED = {"pm": Function.PLUS_MINUS, "mp": Function.MINUS_PLUS}
 def parse(tokens: list[Token], log_base: Node) -> tuple[Listed, tuple[str, ...]]:
     """Return the items that the tokens say, and the units beside them. Raises Unreadable."""
     cursor = Cursor(without_doubled_brackets(tokens), Rules(item, product, operand, atom), log_base)
-    listed = read_list(cursor)
+    listed = read_split(cursor)
     if not cursor.sees(Kind.STOP):
         raise Unreadable(f"{cursor.next.text!r} stands where the end should")
     return listed, tuple(cursor.units)
@@ -102,6 +103,8 @@ def item(cursor: Cursor) -> Node:
     while cursor.sees(Kind.RELATION):
         signs.append(Sign(cursor.take().text))
         members.append(_ratio(cursor))
+    if signs[-1:] == [Sign.MEMBER] and isinstance(members[-2], Symbol):
+        members[-1] = interval(members[-1])
     return Relation(tuple(members), tuple(signs)) if signs else members[0]
 
 
@@ -151,7 +154,9 @@ def _term(cursor: Cursor) -> Node:
             return negate(call) if negative else call
         negative ^= sign == "-"
     node = product(cursor)
-    return negate(node) if negative else node
+    if not negative:
+        return node
+    return _scaled_grid([MINUS_ONE, node]) or negate(node)
 
 
 def product(cursor: Cursor) -> Node:
@@ -161,8 +166,7 @@ def product(cursor: Cursor) -> Node:
         if cursor.accept(Kind.OPERATOR, "*"):
             factors.append(_factor(cursor))
         elif cursor.accept(Kind.OPERATOR, "/"):
-            divisor = _factor(cursor)
-            factors.append(divisor if isinstance(divisor, Words) else invert(divisor))
+            factors.append(_divided(cursor))
         elif cursor.accept(Kind.OPERATOR, "mod"):
             factors = [Call(Function.MOD, (multiply(*factors), _factor(cursor)))]
         elif _goes_on(cursor):
@@ -170,6 +174,12 @@ def product(cursor: Cursor) -> Node:
             factors.append(operand(cursor))
         else:
             return _measured(cursor, factors)
+
+
+def _divided(cursor: Cursor) -> Node:
+    """Read what stands behind a slash; return what it multiplies by."""
+    divisor = cursor.below_bar(lambda: _factor(cursor))
+    return Words(f"/{divisor.text}") if isinstance(divisor, Words) else invert(divisor)
 
 
 def _goes_on(cursor: Cursor) -> bool:
@@ -183,7 +193,7 @@ def _check_neighbours(cursor: Cursor, before: Node) -> None:
     word = cursor.next.kind in (Kind.UNIT, Kind.WORD)
     if cursor.next.kind is Kind.NUMBER and cursor.tokens[cursor.at - 1].kind is Kind.NUMBER:
         raise Unreadable("two numbers stand side by side")
-    if isinstance(before, Words) and not word and not set(before.text.split()) <= words.LABELS:
+    if isinstance(before, Words) and not word and not set(before.text.split()) <= words.LABELS | words.CURRENCIES:
         raise Unreadable(f"something stands behind {before.text!r}")
     if not isinstance(before, Words) and cursor.next.kind is Kind.WORD:
         raise Unreadable(f"{cursor.next.text!r} stands behind a value")
@@ -194,14 +204,14 @@ def _measured(cursor: Cursor, factors: list[Node]) -> Node:
     values: list[Node] = [factor for factor in factors if not isinstance(factor, Words)]
     said = [factor.text for factor in factors if isinstance(factor, Words)]
     if not values:
-        return Words(" ".join(said))
+        return Words(" ".join(text.removeprefix("/") for text in said))
     said = [text for text in said if not set(text.split()) <= words.LABELS]
-    parts = {part for text in said for part in re.split(r"[ /^]", text)}
+    parts = {part for text in said for part in re.split(r"[ /^]", text.removeprefix("/"))}
     if words.TURNING & parts:
         raise Unreadable(f"{' '.join(said)!r} beside a value makes another one of it")
     if not parts <= words.UNITS and any(map(symbols_of, values)):
         raise Unreadable(f"{' '.join(said)!r} stands beside a symbol")
-    cursor.units.extend(said)
+    cursor.units.extend([joined(said)] if said else ())
     return _scaled_grid(values) or multiply(*values)
 
 
@@ -231,7 +241,7 @@ def operand(cursor: Cursor) -> Node:
 
 
 def _mixed(cursor: Cursor, whole: Number) -> Node | None:
-    start = cursor.at
+    start, noted = cursor.at, len(cursor.units)
     if cursor.sees(Kind.COMMAND, "frac"):
         kept = list(cursor.tokens)  # single digits of an argument are cut off its number
         fraction = command(cursor)
@@ -245,6 +255,7 @@ def _mixed(cursor: Cursor, whole: Number) -> Node | None:
             if _is_proper(fraction):
                 return add(whole, fraction)
     cursor.at = start
+    del cursor.units[noted:]
     return None
 
 

@@ -136,13 +136,17 @@ def _compare(task: MathTask, gold: Gold, readings: tuple[tuple[Manner, Reading],
             both_logs = "log" in gold.text and "log" in reading.text
             if reading.node is None or (both_logs and manner.log_base != gold_manner.log_base):
                 continue
-            if task.units == "match" and unit_names(gold_reading.units) != unit_names(reading.units):
+            if task.units == "match" and _units_of(gold_reading) != _units_of(reading):
                 continue
             for option in _compare_readings(task, gold_reading.node, reading.node):
                 if not option:
                     return (option,)
                 found.append(option)
     return tuple(found)
+
+
+def _units_of(reading: Reading) -> tuple[str, ...]:
+    return unit_names(reading.units, reading.text)
 
 
 def _compare_readings(task: MathTask, gold: Node | None, answer: Node) -> Alternatives:

@@ -14,7 +14,9 @@ _BLANKS = re.compile(r"[ ~]+")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
 _RUN = re.compile(r"[A-Za-z]+")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+)\*?\}(?:\s*\{[lcr| ]*\})?")
-_WORDY = re.compile(r"[A-Za-z\s.,'\-/]*")
+_ROW = re.compile(r"\\\\\*?(?: *\[ *-?[0-9.]+ *(?:pt|em|ex|mu|mm|cm|in|pc|bp|sp) *\])?")
+_WORDY = re.compile(r"[A-Za-z\s.,'\-/]*:?\s*")
+_NO_WORDS = re.compile(r"~|\\(?:[,;:! ]|q?quad(?![A-Za-z])|\$|(?:pounds|euro|yen|rupee|cents)(?![A-Za-z]))")
 _UNIT_POWER = re.compile(r"[23](?![0-9])")
 _APPLIED = re.compile(r"(arcsin|arccos|arctan|sin|cos|tan|cot|sec|csc|ln|log)([a-z])")
 _SIGNS = re.compile(r":=|==|<=|>=|!=|[=<>]")
@@ -47,7 +49,7 @@ class Lexer:
         return self._tokens
 
     def _emit(self, kind: Kind, text: str, length: int, node: Node | None = None, *, is_integer: bool = False) -> None:
-        self._tokens.append(Token(kind, text, self._apart, node, is_integer))
+        self._tokens.append(Token(kind, str(text), self._apart, node, is_integer))
         self._at += length
         self._apart = False
         if kind is Kind.OPEN:
@@ -58,6 +60,18 @@ class Lexer:
     @property
     def _follows_value(self) -> bool:
         return bool(self._tokens) and self._tokens[-1].kind in _VALUE
+
+    @property
+    def _follows_unit_and_bar(self) -> bool:
+        """Whether a unit and a fraction bar stand before: another unit is to come."""
+        kinds = [(token.kind, token.text) for token in self._tokens[-2:]]
+        return len(kinds) == 2 and kinds[0][0] is Kind.UNIT and kinds[1] == (Kind.OPERATOR, "/")
+
+    @property
+    def _follows_degrees(self) -> bool:
+        """Whether a degree sign stands before, also in a group of its own."""
+        last = [token.text for token in self._tokens[-2:]]
+        return last[-1:] == ["deg"] or last == ["deg", "}"]
 
     def _step(self) -> None:
         character = self._text[self._at]
@@ -114,6 +128,10 @@ class Lexer:
             kind = Kind.BEGIN if environment.group(1) == "begin" else Kind.END
             self._emit(kind, environment.group(2), len(environment.group()))
             return
+        row = _ROW.match(self._text, self._at)
+        if row is not None:
+            self._emit(Kind.SEPARATOR, "row", len(row.group()))
+            return
         found = _COMMAND.match(self._text, self._at)
         name = found.group(1) if found else self._text[self._at + 1 : self._at + 2]
         length = len(found.group()) if found else 2
@@ -150,6 +168,8 @@ class Lexer:
             self._emit(Kind.CLOSE, words.CLOSING[name], length)
         elif name in words.SEPARATORS:
             self._emit(Kind.SEPARATOR, words.SEPARATORS[name], length)
+        elif name == "colon":
+            self._emit(Kind.COLON, ":", length)
         elif name in words.KNOWN_SETS:
             self._emit(Kind.KNOWN_SET, name, length, KnownSet(words.KNOWN_SETS[name]))
         elif name in words.CONSTANTS:
@@ -175,12 +195,16 @@ class Lexer:
         raise Unreadable("a group does not end")
 
     def _group_of_words(self, command: str, length: int) -> None:
-        content, end = self._argument(self._at + length)
+        written, end = self._argument(self._at + length)
+        content = _NO_WORDS.sub(" ", written)
         inner = content.strip()
+        self._apart = self._apart or written.startswith(("~", "\\"))
         if command == "mathbb":
             if inner not in words.KNOWN_SETS:
                 raise Unreadable(f"the set {inner!r} is not known")
             self._emit(Kind.KNOWN_SET, inner, end - self._at, KnownSet(words.KNOWN_SETS[inner]))
+        elif inner == "\\%":
+            self._emit(Kind.OPERATOR, "%", end - self._at)
         elif self._is_name(command, inner, end):
             self._at = end
             self._word(inner, 0, is_upright=True)
@@ -249,11 +273,17 @@ class Lexer:
 
     def _is_unit(self, name: str, folded: str, length: int) -> bool:
         """Whether a word counts as a unit here: it stands behind a value and is not the name of a function call."""
-        if not self._follows_value or self._text.startswith("(", self._at + length) or folded in words.SCALES:
+        if folded in words.SCALES or self._text.startswith("(", self._at + length):
+            return False
+        if name in words.TEMPERATURES and self._follows_degrees:
+            return self._ends_item(self._at + length)
+        if not self._follows_value and not self._follows_unit_and_bar:
             return False
         if len(name) == 1:
+            is_marked = not length and self._apart
             number_before = self._tokens[-1].kind is Kind.NUMBER and self._apart
-            return name in words.UNIT_LETTERS and number_before and self._ends_item(self._at + length)
+            is_behind = number_before or is_marked or self._follows_unit_and_bar
+            return name in words.UNIT_LETTERS and is_behind and self._ends_item(self._at + length)
         if name in words.FUNCTIONS and not self._ends_item(self._at + length):
             return False
         return folded in words.UNITS

@@ -23,6 +23,7 @@ _CLOCK = re.compile(
     r"([0-9]{1,2}):([0-5][0-9])(?::([0-5][0-9]))?(?:\s|\\[, ])*(?:\\text\{)?\s*(?:([aApP])\.?[mM]\.?)?\s*\}?"
 )
 _HEXADECIMAL = re.compile(r"\(?([0-9A-Fa-f]+)\)?_\{?([0-9]{1,2})\}?")
+_DEGREE = re.compile(r"(?<=[0-9])\s*\^\s*(?:o(?![A-Za-z])|\{o\})")
 _TIMES_TEN = re.compile(r"(?<=[0-9])\s*[xX]\s*(?=10\s*\^)")
 _WRAPPED = ((r"\(", r"\)"), (r"\[", r"\]"), ("$$", "$$"), ("$", "$"), ("`", "`"))
 _AMBIGUOUS_COMMA = re.compile(r"[0-9],[0-9]{3}(?![0-9])")
@@ -57,7 +58,7 @@ class Reading:
 
 def tidy(text: str) -> str:
     """Return the answer in LaTeX's characters, without what only wraps it and without punctuation at its end."""
-    kept = to_latex(text[: MOST_CHARACTERS + 1]).strip()
+    kept = to_latex(text[: MOST_CHARACTERS + 1]).replace("{:}", ":").strip()
     for _ in range(4):
         before = kept
         kept = _without_full_stop(kept).lstrip(" *")
@@ -118,7 +119,7 @@ def read(text: str, manner: Manner) -> Reading:
 
 def _parsed(text: str, manner: Manner) -> tuple[Node, tuple[str, ...]]:
     """Return what a text says, and the units in it. Raises Unreadable, TooLong, RecursionError."""
-    usual = _in_usual_brackets(_TIMES_TEN.sub(r"\\times ", text))
+    usual = _in_usual_brackets(_TIMES_TEN.sub(r"\\times ", _DEGREE.sub(r"^\\circ ", text)))
     if manner.style.point == ",":
         usual = usual.replace("{,}", ",")
     listed, units = parse(Lexer(usual, manner.style).tokens(), manner.log_base)

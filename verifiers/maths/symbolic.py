@@ -5,7 +5,8 @@ algebra. Neither is given a text: values are data by then, so nothing that a com
 is reached. A text that only math-verify's grammar may know is read in a process that holds nothing else.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any  # Any: msgpack values
@@ -64,9 +65,10 @@ class Questions:
     limits: Limits
     usage: Usage = field(default_factory=Usage)
     versions: Mapping[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        self._budget = Budget(self.limits)
+        self._budget = Budget(self.limits, self.clock)
 
     def decide(self, alternatives: Alternatives) -> Answer:
         """Ask whether all pairs of an alternative are equal. Raises InfraFault, Inconclusive."""
@@ -83,7 +85,7 @@ class Questions:
 
         The time it takes is the task's own.
         """
-        self._budget = Budget(self.limits)
+        self._budget = Budget(self.limits, self.clock)
         payload = asking.ask_alone((value, points_of(value, value)) for value in values)
         for program in (DIGITS, ALGEBRA):
             reply = self._ask(Role.ORACLE, program, payload)
@@ -136,11 +138,10 @@ class Questions:
         refusal = self._budget.refusal()
         if refusal is not None:
             return _Reply(None, refusal.message)
-        self._budget.start()
         wall_s = min(self.limits.wall_s, self._budget.left_s(0.0))
         limits = self.limits.model_copy(update={"wall_s": wall_s})
         launch = Launch(role, program, payload, limits, _FLAVOURS[program], network=False)
-        child, said = listen(self.slot, launch, asking.MOST_BYTES, "a comparison")
+        child, said = listen(self.slot, launch, asking.MOST_BYTES, "a comparison", self._budget.start)
         self._budget.pause(child.starved_s())
         self.usage = add_usage(self.usage, child.usage)
         body, versions = _decoded(said) if child.cut_by is None else (None, {})

@@ -58,7 +58,7 @@ OPERATORS = {
 }  # fmt: skip
 OPENING = {"{": "{", "lbrace": "{", "langle": "(", "lfloor": "floor", "lceil": "ceil", "lbrack": "[", "lparen": "("}
 CLOSING = {"}": "}", "rbrace": "}", "rangle": ")", "rfloor": "floor", "rceil": "ceil", "rbrack": "]", "rparen": ")"}
-SEPARATORS = {"land": "and", "wedge": "and", "lor": "or", "vee": "or", "and": "and", "or": "or", "\\": "row"}
+SEPARATORS = {"land": "and", "wedge": "and", "lor": "or", "vee": "or", "and": "and", "or": "or"}
 STRUCTURES = _words(
     "frac sqrt binom sum prod int lim overline bar vec hat widehat tilde overrightarrow overarc dot angle triangle "
     "measuredangle"
@@ -66,7 +66,7 @@ STRUCTURES = _words(
 """Commands that the grammar has a rule for."""
 ALIASES = {
     "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom", "ldots": "dots",
-    "cdots": "dots", "dotsc": "dots", "root": "sqrt",
+    "cdots": "dots", "dotsc": "dots", "root": "sqrt", "nicefrac": "frac", "sfrac": "frac",
 }  # fmt: skip
 SKIPPED = _words(
     "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle "
@@ -100,7 +100,9 @@ TURNING = _words(
     "below except without between from"
 )
 """Words beside a value that make another one of it."""
-UNITS = _words(
+CURRENCIES = _words("usd eur gbp inr rs dollars euros")
+"""Units that may stand before their value."""
+UNITS = CURRENCIES | _words(
     "st nd rd th mm cm dm km in ft yd mi inch inches foot feet yard yards mile miles meter meters metre metres "
     "centimeter centimeters centimetre centimetres millimeter millimeters kilometer kilometers kilometre kilometres "
     "sq square cubic cu unit units mg kg lb lbs oz gram grams kilogram kilograms pound pounds ounce ounces ton tons "
@@ -111,6 +113,8 @@ UNITS = _words(
     "students ways"
 )
 """Words that are units wherever they stand beside a value; other words are, at its end."""
+TEMPERATURES = frozenset("CFK")
+"""Letters that behind a degree sign are scales of temperature."""
 UNIT_LETTERS = frozenset("mgslhLNJWVAKCF")
 """Letters that are units when a blank parts them from a number and nothing follows."""
 

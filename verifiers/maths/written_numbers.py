@@ -11,7 +11,7 @@ MOST_DIGITS = 4000
 """Longer numbers are not read: a conversion takes time that grows with the square."""
 
 _DIGITS = re.compile(r"[0-9]+")
-_CLOSE_JOINT = re.compile(r"\{,\}|\\!,|,\\!|\\[,:;! ]|\\thinspace ?|~")
+_CLOSE_JOINT = re.compile(r"\{,\} ?|\\!,|, ?\\! ?|\\[,:;! ]|\\thinspace ?|~")
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|\\(?:ldots|cdots|dots|dotsc)(?![A-Za-z]))")
 _BAR = re.compile(r"\\(?:overline|bar)\s*\{([0-9]+)\}")
 _BAR_OF_ONE = re.compile(r"\\(?:overline|bar) ?([0-9])")

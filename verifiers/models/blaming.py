@@ -5,6 +5,7 @@ endpoint that answers another question just before and just after it fails at th
 well: then the text is why.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.verifiers.models.interface import Busy, Late, Line, Reply, Request, TextRefused, Unanswered
@@ -35,20 +36,29 @@ class Blamed(Exception):
         self.flag = flag
 
 
-def ask(line: Line, name: str, request: Request, control: Request, *, failed: bool, late: bool) -> Reply:
+@dataclass(frozen=True)
+class Pays:
+    """For what a text pays beside being refused."""
+
+    failures: bool
+    """For an endpoint that fails at it."""
+    lateness: bool
+    """For one that does not answer it in time or says that it is busy, as it may to any text."""
+
+
+def ask(line: Line, name: str, request: Request, control: Request, pays: Pays) -> Reply:
     """Return the reply. Raises Blamed where only what sets `request` apart from `control` can be why there is none.
 
     That is: again and again there is none to `request`, and one to `control` each time thereafter; twice where it is
-    refused, or comes too late, since that takes long, and three times otherwise. `failed` and `late` say whether the
-    text pays where the endpoint fails at it, and where it does not answer in time or says that it is busy, as it may
-    to any text. Raises EndpointFault otherwise.
+    refused, or comes too late, since that takes long, and three times otherwise. Raises EndpointFault otherwise, and
+    where the text does not pay for such a fault.
     """
     try:
         return line.ask(name, request)
     except Unanswered as error:
         fault: Unanswered = error
     rounds = 1
-    while _may_pay(fault, failed=failed, late=late):
+    while _may_pay(fault, pays):
         line.probe(name, control)
         if rounds >= _ROUNDS[type(fault)]:
             flag = REFUSED if isinstance(fault, TextRefused) else UNANSWERED
@@ -61,7 +71,7 @@ def ask(line: Line, name: str, request: Request, control: Request, *, failed: bo
     raise fault
 
 
-def _may_pay(fault: Unanswered, *, failed: bool, late: bool) -> bool:
+def _may_pay(fault: Unanswered, pays: Pays) -> bool:
     if isinstance(fault, TextRefused):
         return True
-    return late if isinstance(fault, Late | Busy) else failed
+    return pays.lateness if isinstance(fault, Late | Busy) else pays.failures

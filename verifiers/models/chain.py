@@ -108,8 +108,10 @@ def _check_length(lists: Lists, task: ChainTask) -> None:
 def _run(task: ChainTask, lists: Lists, line: Line, *, is_gold: bool) -> Sequence[Output]:
     """Return the outputs of all steps. Raises EndpointFault, and Blamed where the plan is to blame, naming the step."""
     outputs: list[Output] = []
-    failed = not is_gold and task.on_unreadable is not OnUnreadable.INFRA_ERROR
-    late = not is_gold and task.on_unreadable is OnUnreadable.LOWEST
+    pays = blaming.Pays(
+        failures=not is_gold and task.on_unreadable is not OnUnreadable.INFRA_ERROR,
+        lateness=not is_gold and task.on_unreadable is OnUnreadable.LOWEST,
+    )
     steps = zip(lists.models, lists.subtasks, lists.access, strict=True)
     for number, (model, subtask, access) in enumerate(steps):
         worker = task.pool[model - task.id_base]
@@ -118,7 +120,7 @@ def _run(task: ChainTask, lists: Lists, line: Line, *, is_gold: bool) -> Sequenc
         question = task.question if task.show_question else ""
         request, control = worker_request(question, seen, subtask), worker_request(question, (), CONTROL)
         try:
-            reply = blaming.ask(line, worker, request, control, failed=failed, late=late)
+            reply = blaming.ask(line, worker, request, control, pays)
         except EndpointFault as error:
             raise EndpointFault(f"step {number}: {error}") from error
         except blaming.Blamed as error:

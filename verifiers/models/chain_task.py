@@ -134,8 +134,7 @@ class ChainTask(PlanFields):
     def _content_hash(self) -> str:
         """Hash what the answer's task means, not how it is written."""
         document = self.model_dump(mode="json", exclude={"id", "metadata", "answer"})
-        answer = self.answer_task.model_dump(mode="json", exclude={"id", "metadata"})
-        return content_hash({**document, "answer": answer})
+        return content_hash({**document, "answer": self.answer_task.content_hash()})
 
     def model_post_init(self, context: Any, /) -> None:
         """Type the answer's task, before anything asks what it runs. Raises InvalidRequest with its path."""
@@ -154,7 +153,7 @@ def _typed(task: ChainTask, registry: Registry) -> TaskBase:
             )
     if task.answer.get("verifier", "python") in _NOT_NESTED:
         raise InvalidRequest("a chain's answer is judged by one verifier", path="answer.verifier", fix="use another")
-    typed = registry.parse_task({**task.answer, "id": task.id}, path="answer")
+    typed = registry.parse_task({**task.answer, "id": task.id, "metadata": task.metadata}, path="answer")
     if missing := sorted(set(typed.requires) - set(task.requires)):
         raise InvalidRequest(
             f"the answer requires {', '.join(missing)}", path="requires", fix="name it here: it decides who judges"

@@ -23,9 +23,12 @@ MOST_BYTES = 2_000_000
 MOST_PARTS = 20_000
 """The most parts that an answer is read in: each costs as much as many bytes."""
 
+_STATUSES = range(HTTPStatus.BAD_REQUEST, 600)
 _HALF_SIGN = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
 _BUSY = _PASSING | {HTTPStatus.SERVICE_UNAVAILABLE}
+_BROKEN_OFF = frozenset({"error", "abort", "aborted", "cancelled", "canceled"})
+"""Values of `finish_reason` by which servers and gateways say that they have failed at a reply, or given it up."""
 
 
 class Cause(Enum):
@@ -76,9 +79,7 @@ async def receive(response: httpx.Response) -> bytes:
     """Return the document of an answer. Raises Refusal for one that is no success, encoded or too large."""
     status = response.status_code
     if status != HTTPStatus.OK:
-        is_passing = status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        after_s = read_retry_after(response.headers.get("Retry-After", "")) if is_passing else None
-        raise Refusal(f"status {status}", _cause_of(status), is_passing=is_passing, after_s=after_s)
+        raise _refusal(f"status {status}", status, response.headers.get("Retry-After", ""))
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Refusal("its answer is compressed, although that was refused", is_passing=False)
     data = bytearray()
@@ -93,6 +94,12 @@ async def receive(response: httpx.Response) -> bytes:
     return bytes(data)
 
 
+def _refusal(reason: str, status: int, retry_after: str = "") -> Refusal:
+    is_passing = status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    after_s = read_retry_after(retry_after) if is_passing else None
+    return Refusal(reason, _cause_of(status), is_passing=is_passing, after_s=after_s)
+
+
 def _cause_of(status: int) -> Cause:
     if status in _BUSY:
         return Cause.BUSY
@@ -105,15 +112,22 @@ def _cause_of(status: int) -> Cause:
 def read_reply(data: bytes, access: Access) -> Reply:
     """Return the first choice's text, without the key if the endpoint has echoed it. Raises Refusal.
 
-    A choice that has ended without a text (a filter, a model that thought until its end) is one that says nothing.
+    A choice that has ended without a text (a filter, a model that thought until its end) is one that says nothing; one
+    that was broken off, or that comes with an error, is no reply, however much of a text it has.
     """
     try:
         document = read_json(data.decode("utf-8"))
     except ValueError:  # not UTF-8, not JSON, nested too deeply, or with a number of thousands of digits
         raise Refusal("its answer is no JSON") from None
-    choice = _first(document.get("choices") if isinstance(document, dict) else None)
+    if not isinstance(document, dict):
+        raise Refusal("its answer holds no choice")
+    _refuse_error(document.get("error"))
+    choice = _first(document.get("choices"))
+    _refuse_error(choice.get("error"))
     message = choice.get("message")
     end = choice.get("finish_reason")
+    if isinstance(end, str) and end.lower() in _BROKEN_OFF:
+        raise Refusal("its reply was broken off by a fault of its own")
     text = message.get("content") if isinstance(message, dict) else None
     if isinstance(message, dict) and text is None and isinstance(end, str) and end:
         text = ""
@@ -139,3 +153,13 @@ def _first(choices: Any) -> dict[str, Any]:
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise Refusal("its answer holds no choice")
     return choices[0]
+
+
+def _refuse_error(error: Any) -> None:
+    """Raise Refusal for an error that comes in an answer with the status 200, as gateways send those of others."""
+    if not error:
+        return
+    code = error.get("code") if isinstance(error, dict) else None
+    if isinstance(code, int) and code in _STATUSES:
+        raise _refusal(f"an error with the code {code} in its answer", code)
+    raise Refusal("an error in its answer")

@@ -205,13 +205,13 @@ class _Judge:
         """
         endpoint, reason = self._task.endpoint, ""
         blames, control_text = self._task.blames(self._completion), self._task.control(self._completion)
-        failed = self._task.blames_failures(self._completion)
+        pays = blaming.Pays(failures=self._task.blames_failures(self._completion), lateness=blames)
         control_nonce = judge_prompts.draw_nonce(control_text)
         control = request(control_text, control_nonce)
         for _ in range(self._task.rereads + 1):
             nonce = judge_prompts.draw_nonce(self._text)
             asked = request(self._text, nonce)
-            reply = blaming.ask(self._line, endpoint, asked, control, failed=failed, late=blames)
+            reply = blaming.ask(self._line, endpoint, asked, control, pays)
             try:
                 return read_reply(reply.text, nonce)
             except judge_prompts.Unreadable as error:

@@ -6,17 +6,30 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeVar  # Any: JSON values
+from typing import Any, TypeVar, get_args  # Any: JSON values
 
 from assay.canonical import refuse_constant
+from assay.verifiers.optimisation.objective import NoObjective
 from assay.verifiers.optimisation.scalars import plain_numbers, unwrapped
-from assay.verifiers.rules.blocks import last_block
+from assay.verifiers.rules.blocks import last_block, open_block
 from assay.verifiers.rules.literal import finite, read_python
 
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$(.*?)(?:^[ \t]*```|\Z)", re.MULTILINE | re.DOTALL)
 _BRACES = re.compile(r"[{}]")
+_COMMAND = re.compile(r"\\[A-Za-z]{1,40}\Z")
+_MOST_PASSED = 20  # arguments in LaTeX
 _OPTIMAL = "optimal"
-_STATUSES = ("infeasible", "unbounded")
+_STATUSES: tuple[NoObjective, ...] = get_args(NoObjective)
+_SENTENCE = re.compile(
+    r"(?:(?:so|thus|hence|therefore|answer|status)\b[\s:,]*)?(?:(?:the|this|it)\s+)?"
+    r"(?:(?:given|linear|integer|mixed-integer|optimi[sz]ation)\s+){0,3}(?:(?:model|problem|program(?:me)?|lp|ilp|milp)\s*)?"
+    r"(?:(?:is|:)\s*)?(?P<status>infeasible|unbounded)",
+    re.IGNORECASE,
+)
+"""The word alone, or as a sentence that says no more."""
+_LONGEST_SENTENCE = 200
+_AROUND = "\"'.!*_`$ \t\r\n"
+_WANTED = "one object of values by name is wanted, or the word infeasible or unbounded alone"
 _PAIR = re.compile(
     r"""\s*(?:"(?P<quoted>[^"\\\n]+)"|'(?P<single>[^'\\\n]+)'|(?P<bare>[^\W\d][\w.]*(?:\[\w+\]|\(\w+\))*))"""
     r"\s*:\s*(?P<number>[+\u2212-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+\u2212-]?[0-9]{1,4})?)"
@@ -32,13 +45,13 @@ class Place(StrEnum):
     """Where values may stand in a text."""
 
     TAG = "tag"
-    """The last block of the tag."""
+    """The last block of the tag; without one, what follows a tag that nothing closes."""
     FENCE = "fence"
     """The last fenced block."""
-    LAST_OBJECT = "last_object"
-    """The last text between braces."""
     LAST_LINE = "last_line"
     """The last line that is not blank."""
+    LAST_OBJECT = "last_object"
+    """The last text between braces; an argument in LaTeX, as in `\\boxed{11}`, only if it is an answer."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +59,7 @@ class Answer:
     """What a text says: values by name, or that there are none to give; `fault` says why it is no answer."""
 
     values: Mapping[str, float] | None = None
-    status: str = ""
-    """`infeasible` or `unbounded`."""
+    status: NoObjective | None = None
     fault: str = ""
 
 
@@ -62,13 +74,15 @@ def read_answer(text: str, places: Sequence[Place], tag: str) -> Answer:
         if not answer.fault:
             return answer
         fault = fault or f"{place}: {answer.fault}"
-    return Answer(fault=fault or f"there is no answer ({', '.join(places)})")
+    fault = fault or f"there is no answer ({', '.join(places)})"
+    return Answer(fault=f"{fault}; {_WANTED}")
 
 
 def _content(text: str, place: Place, tag: str) -> str | None:
     match place:
         case Place.TAG:
-            return last_block(text, tag)
+            closed = last_block(text, tag)
+            return open_block(text, tag) if closed is None else closed
         case Place.FENCE:
             fenced = None
             for fenced in _FENCE.finditer(text):  # noqa: B007 - the last one is what is wanted
@@ -81,8 +95,9 @@ def _content(text: str, place: Place, tag: str) -> str | None:
 
 
 def _last_object(text: str) -> str | None:
-    """Return the text from the last closing brace back to the one that opens it."""
-    depth, end = 0, -1
+    """Return the text from the last closing brace back to the one that opens it; up to 20 arguments in LaTeX are passed
+    over that are no answer."""
+    depth, end, passed = 0, -1, 0
     for brace in reversed([(found.group(), found.start()) for found in _BRACES.finditer(text)]):
         sign, at = brace
         if sign == "}":
@@ -91,14 +106,18 @@ def _last_object(text: str) -> str | None:
         elif depth:
             depth -= 1
             if not depth:
-                return text[at : end + 1]
+                found, is_argument = text[at : end + 1], _COMMAND.search(text, max(0, at - 41), at)
+                if not (is_argument and passed < _MOST_PASSED and _read(found).fault):
+                    return found
+                end, passed = -1, passed + 1
     return None
 
 
 def _read(content: str) -> Answer:
-    word = content.strip().strip("\"'.").casefold()
-    if word in _STATUSES:
-        return Answer(status=word)
+    bare = content.strip(_AROUND)
+    said = _SENTENCE.fullmatch(bare) if len(bare) <= _LONGEST_SENTENCE else None
+    if said is not None:
+        return Answer(status=_status(said["status"]))
     try:
         value = _literal(content)
     except ValueError as error:
@@ -114,14 +133,18 @@ def _read(content: str) -> Answer:
 def _of_object(value: Mapping[Any, Any]) -> Answer:
     """Return what an object says; a text `status` beside the values may say that they are the best, and no more."""
     others = dict(value)
-    status = others.pop("status") if isinstance(value.get("status"), str) else ""
-    said = status.casefold()
-    if said in _STATUSES and not others:
-        return Answer(status=said)
-    if said not in ("", _OPTIMAL):
+    said = others.pop("status") if isinstance(value.get("status"), str) else ""
+    status = _status(said)
+    if status is not None and not others:
+        return Answer(status=status)
+    if said.casefold() not in ("", _OPTIMAL):
         allowed = f"{_OPTIMAL}, or without values {' or '.join(_STATUSES)}"
-        raise ValueError(f"the status {status[:40]!r} does not go with the rest: it may be {allowed}")
+        raise ValueError(f"the status {said[:40]!r} does not go with the rest: it may be {allowed}")
     return Answer(values={_name(name): _number(name, number) for name, number in others.items()})
+
+
+def _status(text: str) -> NoObjective | None:
+    return next((status for status in _STATUSES if status == text.casefold()), None)
 
 
 def _literal(content: str) -> Any:

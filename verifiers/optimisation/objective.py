@@ -5,28 +5,34 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal  # Any: a literal may be any plain value
-
-from pydantic import Field
+from typing import Any, Literal  # Any: a literal may be any plain value
 
 from assay.verifiers.optimisation.scalars import plain_numbers
-from assay.verifiers.rules.literal import finite, read_literal
+from assay.verifiers.rules.literal import MOST_CHARACTERS, finite, read_literal
 
 UNBOUNDED: Literal["unbounded"] = "unbounded"
 INFEASIBLE: Literal["infeasible"] = "infeasible"
-Found = float | Literal["infeasible", "unbounded"] | None
+NoObjective = Literal["infeasible", "unbounded"]
+"""Why there is no objective: nothing is feasible, or there is no end to it."""
+Found = float | NoObjective | None
 """What a program tells: its objective, a word for why there is none, or nothing."""
-Gold = Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | None
+Gold = float | Literal["unbounded"] | None
 """The right objective; None: there is none, since nothing is feasible."""
 
 _LONGEST = 400  # characters of a line in which a number is looked for
 _FLOAT = re.compile(
-    r"\s*([+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
+    r"\s*([+-]?[$\u20ac\u00a3\u00a5]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?"
     r"|inf(?:inity)?|nan))(?=[;,.)]*(?:\s|$))(?!\s+[.,]?[0-9])(?![.,]\s+[0-9]{3}(?![0-9]))",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\s*[\"'(]?(infeasible|unbounded)[\"').]*\s*$", re.IGNORECASE)
 _NONE = re.compile(r"\s*None\s*")
+_PASSED_OVER = str.maketrans("", "", ",$\u20ac\u00a3\u00a5")
+_EMPHASIS = re.compile(r"[*_`]{0,3}")
+_ARRAY = re.compile(r"(?:(?:np|numpy)\.)?array\((.*)\)", re.DOTALL)
+_SPACED = re.compile(r"\[([-+0-9.eE\s]+)\]")
+_CLOSING = {"[": "]", "{": "}"}
+_BRACKET = re.compile(r"[\[{]")
 _SHOWN = 80
 _DIGITS = re.compile(r"-?[0-9]+\.?[0-9]*")
 
@@ -34,8 +40,9 @@ _DIGITS = re.compile(r"-?[0-9]+\.?[0-9]*")
 def last_objective(output: str, marker: str) -> Found:
     """Return the number or word on the last line that starts with the marker and goes on with one, or None.
 
-    Words are `infeasible` and `unbounded`, in any case and alone on the line; `None`, as Python prints it, is the
-    former where no such line says more.
+    Blanks before the marker, emphasis as in Markdown and a sign of money before the number are passed over. Words are
+    `infeasible` and `unbounded`, in any case and alone on the line; `None`, as Python prints it, is the former where no
+    such line says more.
 
     Read are decimal numbers with or without exponent and thousands separators, `inf`, `nan`, numpy's scalars
     (`np.float64(3.0)`), and U+2212 as a minus. Not read is a number with more digits after a space, `11 000`, or with
@@ -55,7 +62,7 @@ def _first_told(lines: Iterable[str], marker: str) -> Found:
         told = _told_after(line, marker)
         if told is not None:
             return told
-        if nothing is None and line.startswith(marker) and _NONE.fullmatch(line, len(marker)):
+        if nothing is None and (rest := _after(line, marker)) is not None and _NONE.fullmatch(rest):
             nothing = INFEASIBLE
     return nothing
 
@@ -75,18 +82,45 @@ def sirl_objective(output: str, marker: str) -> float | None:
 
 
 def _told_after(line: str, marker: str) -> Found:
-    if not line.startswith(marker):
+    rest = _after(line, marker)
+    if rest is None:
         return None
-    rest = line[len(marker) : len(marker) + _LONGEST]
     found = _FLOAT.match(plain_numbers(rest))
     if found is None:
         return told_word(rest)
-    text = found.group(1).replace(",", "")
+    text = found.group(1).translate(_PASSED_OVER)
     number = float(text)
     return number if math.isfinite(number) or text[-1:].isalpha() else math.copysign(sys.float_info.max, number)
 
 
-def told_word(text: str) -> Literal["infeasible", "unbounded"] | None:
+def _after(line: str, marker: str) -> str | None:
+    """Return what follows the marker that a line starts with, cut and without emphasis; None if it starts otherwise."""
+    if line.startswith(marker):
+        return _plain(line[len(marker) : len(marker) + _LONGEST])
+    if marker.strip() not in line:
+        return None
+    line, wanted = line.strip(), marker.strip()
+    mark = _emphasis(line)
+    rest = line[len(mark) :].removeprefix(wanted)[:_LONGEST]
+    if not line.startswith(wanted, len(mark)):
+        return None
+    return _plain(rest.removeprefix(mark) if rest.startswith(mark) else rest.removesuffix(mark))
+
+
+def _plain(text: str) -> str:
+    """Return a text without the emphasis around it."""
+    bare = text.strip()
+    mark = _emphasis(bare)
+    is_around = mark and bare.endswith(mark) and len(bare) > 2 * len(mark)
+    return bare[len(mark) : -len(mark)] if is_around else text
+
+
+def _emphasis(text: str) -> str:
+    mark = _EMPHASIS.match(text)
+    return mark.group() if mark else ""
+
+
+def told_word(text: str) -> NoObjective | None:
     """Return the word for why there is no objective that a text is, or None."""
     word = _WORD.match(text)
     if word is None:
@@ -129,14 +163,29 @@ def sirl_agrees(gold: Gold, found: float | None, ran: bool) -> bool:
 
 
 def read_solution(output: str, marker: str) -> tuple[float, ...] | None:
-    """Return the numbers of the literal on the last line that starts with the marker, names left out, or None."""
-    line = next((line for line in reversed(output.split("\n")) if line.startswith(marker)), None)
-    if line is None:
+    """Return the numbers of the list or object on the last line that starts with the marker, names left out, or None.
+
+    Lists are read as Python, JSON and numpy write them: `[3. 1.]` and `array([3., 1.])` too; over several lines if the
+    bracket that opens on the first one is closed on a later one, as numpy prints long vectors.
+    """
+    at = f"\n{output}".rfind(f"\n{marker}")
+    if at < 0:
         return None
+    text = plain_numbers(_whole(output[at + len(marker) :]))
+    text = array.group(1) if (array := _ARRAY.fullmatch(text)) else text
+    spaced = _SPACED.fullmatch(text) if len(text) <= MOST_CHARACTERS else None
     try:
-        return numbers_of(read_literal(plain_numbers(line[len(marker) :].strip())))
+        return numbers_of([float(one) for one in spaced.group(1).split()] if spaced else read_literal(text))
     except ValueError:
         return None
+
+
+def _whole(text: str) -> str:
+    """Return the first line of a text, with those up to the one that closes the bracket opened there; trimmed."""
+    line = text.partition("\n")[0]
+    opened = _BRACKET.search(line)
+    end = text.find(_CLOSING[opened.group()], opened.end(), len(line) + MOST_CHARACTERS) if opened else -1
+    return line.strip() if end < len(line) else (text[:end] + text[end:].partition("\n")[0]).strip()
 
 
 def numbers_of(value: Any) -> tuple[float, ...] | None:

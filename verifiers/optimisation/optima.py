@@ -5,6 +5,7 @@ its integers are rounded, what it found is examined as answers are, and where th
 """
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any  # Any: highspy is optional and native, so its objects have no types here
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from assay.verifiers.optimisation.allowances import takes_steps
 from assay.verifiers.optimisation.feasibility import Finding, Tolerances, examine, sums_of
-from assay.verifiers.optimisation.problem import Floats, Problem
+from assay.verifiers.optimisation.problem import Floats, Problem, Status
 
 _OPTIONS = {
     "output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": 0.0, "mip_abs_gap": 1e-9,
@@ -21,7 +22,12 @@ _NARROW = ((1e-7, 1e-6), (1e-9, 1e-9), (1e-10, 1e-10))
 """By how much HiGHS may miss a row, and an integer: its own defaults, then less, down to the least it takes."""
 _LEAST = 1e-9  # below that no tolerance of a task is held against HiGHS, which computes with floats
 _AMBIGUOUS = "kUnboundedOrInfeasible"
-_STATUSES = {"kOptimal": "optimal", "kInfeasible": "infeasible", "kUnbounded": "unbounded", "kModelEmpty": "optimal"}
+_STATUSES: Mapping[str, Status] = {
+    "kOptimal": "optimal",
+    "kInfeasible": "infeasible",
+    "kUnbounded": "unbounded",
+    "kModelEmpty": "optimal",
+}
 
 
 class Unsolved(Exception):
@@ -32,12 +38,12 @@ class Unsolved(Exception):
 class _Claim:
     """What HiGHS says of a model: with `optimal` its values and their objective, as it counts it."""
 
-    status: str
+    status: Status
     values: Floats
     objective: float
 
 
-def find_optimum(problem: Problem, tolerances: Tolerances) -> tuple[str, float | None]:
+def find_optimum(problem: Problem, tolerances: Tolerances) -> tuple[Status, float | None]:
     """Return `optimal`, `infeasible` or `unbounded`, and the best objective if there is one.
 
     Raises Unsolved if HiGHS does not solve the model, or by values alone that the examination of answers refuses.

@@ -27,7 +27,7 @@ _NOTHING = dict.fromkeys((term.name for term in _TERMS), 0.0)
 _TOLD = "objective"
 """A name beside the values that is passed over, unless a variable has it: the objective is worked out, not believed."""
 _SHOWN = 10
-_PRINTED = (Place.LAST_OBJECT, Place.LAST_LINE)
+_PRINTED = (Place.LAST_LINE, Place.LAST_OBJECT)
 
 
 class OptimumVerifier:

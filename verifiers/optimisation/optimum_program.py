@@ -7,6 +7,7 @@ import importlib
 import socket
 from collections import Counter
 from dataclasses import astuple
+from enum import StrEnum
 from pathlib import Path
 from typing import Any  # Any: highspy is optional and native, so its objects have no types here
 
@@ -19,12 +20,17 @@ from assay.verifiers.optimisation.optima import Unsolved, find_optimum, given_to
 from assay.verifiers.optimisation.problem import Problem, pack_problem, unpack_problem
 from assay.verifiers.requirements import missing_modules
 
-MISSING = "missing"
-"""The answer where highspy is not installed."""
 _LOG = "highs.log"
 _MOST_LOGGED = 500
-FAULT = "fault"
-"""The first word of an answer about a model that cannot be judged by; the second says why."""
+
+
+class Trouble(StrEnum):
+    """The first word of an answer that holds no solved model."""
+
+    MISSING = "missing"
+    """highspy is not installed."""
+    FAULT = "fault"
+    """The model cannot be judged by; the second word says why."""
 
 
 def pack_text(language: str, text: str, tolerances: Tolerances) -> bytes:
@@ -52,12 +58,12 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
     kind, model, (sides, integer, gap) = msgpack.unpackb(payload, unicode_errors="surrogatepass")
     with socket.socket(fileno=fds[0]) as channel:
         if missing_modules(("highspy",)):
-            answer: Any = [MISSING]
+            answer: Any = [Trouble.MISSING]
         else:
             try:
                 answer = _answer(kind, model, Tolerances(Allowance(*sides), integer, Allowance(*gap)))
             except Unsolved as error:
-                answer = [FAULT, str(error)]
+                answer = [Trouble.FAULT, str(error)]
         channel.sendall(msgpack.packb(answer, unicode_errors="surrogatepass"))
     return 0
 

@@ -9,6 +9,7 @@ from assay.verifiers.optimisation.allowances import Allowance
 from assay.verifiers.optimisation.answers import Place
 from assay.verifiers.optimisation.feasibility import Tolerances
 from assay.verifiers.optimisation.linear_model import LinearModel
+from assay.verifiers.optimisation.problem import Status
 from assay.verifiers.python_task import Dotted
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import including
@@ -89,11 +90,12 @@ class OptimumTask(RuleTask):
     """The model in the MPS format, free or fixed, as HiGHS reads it."""
     model: LinearModel | None = None
     """The model as JSON. Exactly one of the three is given."""
-    expected: Literal["optimal", "infeasible", "unbounded"] = "optimal"
-    """What the model is; where it has no optimum the completion must say so, by that word or `{"status": "..."}`."""
+    expected: Status = "optimal"
+    """What the model is; where it has no optimum the completion must say so: by that word alone, by a sentence that
+    says no more ("The model is infeasible."), or by `{"status": "..."}`."""
     answer: Literal["values", "program"] = "values"
     """`values`: the completion holds them; `program`: its program prints them, as the last object or line."""
-    places: tuple[Place, ...] = Field((Place.TAG, Place.FENCE, Place.LAST_OBJECT), min_length=1)
+    places: tuple[Place, ...] = Field((Place.TAG, Place.FENCE, Place.LAST_LINE, Place.LAST_OBJECT), min_length=1)
     """With `values`: where they may stand; the first place that holds an answer counts."""
     tag: str = Field("answer", pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")
     """The tag of the first of these places."""

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+Status = Literal["optimal", "infeasible", "unbounded"]
+"""What a model is found to be: with a best solution, with none, or without an end."""
 
 _TYPES = {"integer": np.bool_, "starts": np.int32, "columns": np.int32}
 
@@ -46,7 +48,7 @@ class Solved:
     """A model and what HiGHS found: the best objective, None where nothing is feasible or there is no end to it."""
 
     problem: Problem
-    status: Literal["optimal", "infeasible", "unbounded"]
+    status: Status
     best: float | None
     version: str
 

@@ -12,6 +12,7 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.schema import Limits, Verdict
 from assay.verifiers.extraction import Reading
 from assay.verifiers.optimisation import solver_program
+from assay.verifiers.optimisation.entries import Said
 from assay.verifiers.optimisation.libraries import names_heavy
 from assay.verifiers.optimisation.objective import Found, told_word
 from assay.verifiers.optimisation.watching import MOST_CALLS
@@ -23,13 +24,15 @@ from assay.verifiers.split.loading import pack_sources
 from assay.verifiers.stdio import Run, run_case
 from assay.verifiers.surroundings import surroundings_for
 
+_LONGEST_LACK = 200
+
 
 @dataclass(frozen=True)
 class Call:
     """What a solver was heard to say: see `watching`."""
 
     library: str
-    said: str
+    said: Said
     objective: float | None
 
 
@@ -39,6 +42,8 @@ class Told:
 
     calls: tuple[Call, ...] = ()
     value: Found = None
+    lack: str = ""
+    """Why nothing could be asked of what returns the objective."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +112,16 @@ def flavour_for(code: str) -> str:
 def read_report(report: bytes) -> Told:
     """Return what a report says as far as it is one."""
     try:
-        calls, value = msgpack.unpackb(report)
+        calls, value, lack = msgpack.unpackb(report)
     except (ValueError, TypeError):
         return Told()
     if not isinstance(calls, list):
         return Told()
-    return Told(tuple(map(_call, filter(_is_call, calls[:MOST_CALLS]))), _value(value))
+    return Told(
+        tuple(map(_call, filter(_is_call, calls[:MOST_CALLS]))),
+        _value(value),
+        lack[:_LONGEST_LACK] if isinstance(lack, str) else "",
+    )
 
 
 def _is_call(row: Any) -> bool:
@@ -121,7 +130,7 @@ def _is_call(row: Any) -> bool:
 
 def _call(row: Any) -> Call:
     library, said, objective = row
-    return Call(library[:100], said[:100], finite(objective))
+    return Call(library[:100], Said(said) if said in set(Said) else Said.OTHER, finite(objective))
 
 
 def _value(value: Any) -> Found:

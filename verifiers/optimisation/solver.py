@@ -1,13 +1,13 @@
 """The verifier `solver`: does the program of a completion run, and is the objective that it finds the right one?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.outcomes import Outcome
 from assay.sandboxes.interface import Slot
 from assay.schema import Verdict
 from assay.verifiers.optimisation import objective
-from assay.verifiers.optimisation.entries import FEASIBLE, INFEASIBLE, NONE, OPTIMAL, UNBOUNDED
+from assay.verifiers.optimisation.entries import SOLVED, Said
 from assay.verifiers.optimisation.libraries import named_in
 from assay.verifiers.optimisation.objective import Found
 from assay.verifiers.optimisation.programs import Ask, Call, Ran, run_program
@@ -42,7 +42,7 @@ class _Finding:
     objective: Found = None
     """What the program told; None if it told nothing or did not end well."""
     nearest: str = ""
-    """The line of its output that nearly told something, where nothing was told by a line."""
+    """The line of its output that nearly told something, or why nothing was returned, where nothing was told."""
     is_right: bool = False
     lack: str = ""
     """What the task asks of solvers and the program did not do; empty: nothing."""
@@ -51,9 +51,9 @@ class _Finding:
     def shortfall(self) -> str:
         """Say what is wrong with the objective of a program that ended well; never what the right one is."""
         if self.is_right:
-            return self.lack or "not all terms are at their most"
+            return self.lack
         if self.objective is None:
-            return f"{_TOLD_NOTHING}{f'; the nearest line is {self.nearest!r}' if self.nearest else ''}"
+            return f"{_TOLD_NOTHING}{f'; {self.nearest}' if self.nearest else ''}"
         return f"the objective {self.objective!r} is not the right one"
 
 
@@ -79,13 +79,13 @@ class SolverVerifier:
         returned = task.returned_by if task.objective == "returned" else ""
         ask = Ask(task.limits, task.solver_call != "ignored", returned, task.forbid)
         verdict = self._conclude(task, completion, run_program(slot, code, ask))
-        return verdict.model_copy(update={"versions": versions_in(slot, named_in(code))})
+        return verdict.model_copy(update={"versions": versions_in(slot.origin, named_in(code))})
 
     def _conclude(self, task: SolverTask, completion: str, ran: Ran) -> Verdict:
         finding = _find(task, ran)
         terms = self._terms(task, completion, ran, finding)
         answered = ran.outcome is not Outcome.NO_ANSWER
-        message = ran.message or finding.shortfall
+        message = ran.message or finding.shortfall or _named_low(task, terms, ran)
         return ran.over(conclude(task, self.terms(task), Scored(terms, answered, message[:MESSAGE_CHARACTERS])))
 
     def _terms(self, task: SolverTask, completion: str, ran: Ran | None, finding: _Finding) -> dict[str, float]:
@@ -104,10 +104,11 @@ def _find(task: SolverTask, ran: Ran | None) -> _Finding:
     """Return what a run comes to; None: there was nothing to run."""
     if ran is None or not ran.is_clean:
         return _Finding(is_right=_is_right(task, None, clean=False))
-    told, nearest = ran.told.value, ""
+    told, nearest = ran.told.value, ran.told.lack
     if task.objective == "marker":
         told = _READERS[task.objective_line](ran.output, task.marker)
-        nearest = objective.nearest_line(ran.output, task.marker) if told is None else ""
+        line = objective.nearest_line(ran.output, task.marker) if told is None else ""
+        nearest = f"the nearest line is {line!r}" if line else ""
     return _Finding(told, nearest, _is_right(task, told, clean=True), _lack(task, told, ran.told.calls))
 
 
@@ -125,9 +126,9 @@ def _lack(task: SolverTask, found: Found, calls: Sequence[Call]) -> str:
     if task.solver_call == "ignored":
         return ""
     if task.gold_objective is None or task.gold_objective == objective.UNBOUNDED:
-        words = (INFEASIBLE if task.gold_objective is None else UNBOUNDED, NONE)
+        words = (Said.INFEASIBLE if task.gold_objective is None else Said.UNBOUNDED, Said.NONE)
         return "" if any(call.said in words for call in calls) else f"no solver said that there is no solution {_HEARD}"
-    solved = [call for call in calls if call.said in (OPTIMAL, FEASIBLE)]
+    solved = [call for call in calls if call.said in SOLVED]
     if not solved:
         return f"no solver was called that found a solution {_HEARD}"
     if task.solver_call == "value" and not any(_found_by(task, found, call) for call in solved):
@@ -140,6 +141,14 @@ def _found_by(task: SolverTask, found: Found, call: Call) -> bool:
         return False
     tolerances = task.absolute_tolerance, task.relative_tolerance
     return objective.within(abs(found), abs(call.objective), *tolerances)
+
+
+def _named_low(task: SolverTask, terms: Mapping[str, float], ran: Ran) -> str:
+    """Say which terms of a program with the right objective are not at their most."""
+    told = [f"{name} is {value:.3g} of 1" for name, value in terms.items() if value < 1.0]
+    if "solution" in terms and objective.read_solution(ran.output, task.solution_marker) is None:
+        told.append(f"no line {task.solution_marker!r} goes on with a list or an object of numbers that can be read")
+    return "; ".join(told)
 
 
 def _overlap(task: SolverTask, ran: Ran | None) -> float:

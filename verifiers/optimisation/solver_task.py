@@ -1,13 +1,12 @@
 """The tasks of `solver`: the right objective, how the program tells its own, and what is paid for what."""
 
 import math
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.schema import Limits
 from assay.verifiers.optimisation.libraries import NEEDED
-from assay.verifiers.optimisation.objective import Gold
 from assay.verifiers.python_task import Dotted
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import including
@@ -33,10 +32,13 @@ class SolverTask(RuleTask):
     reward = 0.5 format + 1 execution + 2 accuracy, 0 to 3.5: the sections are there, the program runs to its end with
     exit code 0, and its objective is the right one. With `gold_solution` there is also `solution`, the share of the
     right values of variables, paid only with the right objective. After a crash or a limit nothing that was printed
-    counts. The program is the last section `<python>` (a fence inside it is taken off), else the last fence marked as
-    Python; what stands in <think> or <thinking> is none, nor what follows where that is not closed. It runs in a jail
-    of its own, beside the extra `solvers` as far as installed (`assay doctor` lists it): scipy, highspy, pulp with its
-    CBC, OR-Tools, pyomo on HiGHS, cvxpy; gurobipy and pyscipopt are optional.
+    counts. Sections are looked for in the completion alone: where the prompt's template opens `<think>` itself, put its
+    tag in front of the completion, or give `format` the weight 0.
+
+    The program is the last section `<python>` (a fence inside it is taken off), else the last fence marked as Python,
+    else a section that nothing closes; what stands in <think> or <thinking> is none, nor what follows where that is not
+    closed. It runs in a jail of its own, beside the extra `solvers` as far as installed (`assay doctor` lists it):
+    scipy, highspy, pulp with its CBC, OR-Tools, pyomo on HiGHS, cvxpy; gurobipy and pyscipopt are optional.
 
     What the contract cannot do: whoever knows the number can print it. `solver_call` asks that a solver was called and
     said what the objective needs, noted in the program's own process: code that sets out to can forge that, or solve
@@ -86,6 +88,10 @@ class SolverTask(RuleTask):
             f"{_CODE} stage 2",
             "1 execution, 1 objective, and with it the share of `gold_solution` that is met: zeros count, names do not",
         ),
+        Profile(
+            "objective/hardened", {"format": "none", "weights": {"execution": 0.0, "accuracy": 1.0}}, "our own",
+            "as `sirl/hardened` finds it: 1 for the right objective, else 0, which data sets are scored with",
+        ),
     )  # fmt: skip
 
     verifier: Literal["solver"] = "solver"
@@ -93,7 +99,7 @@ class SolverTask(RuleTask):
     """Modules a worker must have; scipy and highspy are always among them."""
     limits: Limits = PROGRAM_LIMITS
     """Of the program; default here: 10 s, 20 s of CPU, 1024 MB, 256 processes and threads."""
-    gold_objective: Gold
+    gold_objective: Annotated[float, Field(allow_inf_nan=False)] | Literal["unbounded"] | None
     """The right objective; null: nothing is feasible; `"unbounded"`: there is no end to it. The program then says so
     instead of a number: `infeasible` or `None`, or `unbounded`, `inf` or `-inf`; see `no_objective`."""
     no_objective: Literal["said", "silent"] = "said"
@@ -107,11 +113,12 @@ class SolverTask(RuleTask):
     """How far off it may be as a share of |gold| + 1; the wider of the two holds."""
     objective: Literal["marker", "returned"] = "marker"
     """`marker`: a line of output that starts with the marker holds it, or the word; `returned`: a function or variable
-    of the program does, and None is none."""
+    of the program does, and None is none; without such a name, or with what is no number, nothing is told."""
     marker: str = Field("OBJ:", min_length=1, max_length=200, pattern=r"^[^\n\r]+$")
-    """What that line starts with; the number follows, with or without exponent and thousands separators, or `inf`;
-    numpy's scalars, `np.float64(3.0)`, and U+2212 as a minus are read too, but not by `objective_line: sirl`. What can
-    be read in two ways is no number (`11 000`, `11, 000`), and one as large as `1e9999` is a number, not infinite."""
+    """What that line starts with, letter case minded, behind blanks or Markdown's emphasis too; the number follows,
+    with or without a sign of money, exponent and thousands separators, or `inf`; numpy's scalars, `np.float64(3.0)`,
+    and U+2212 as a minus are read too, but nothing of this by `objective_line: sirl`. What can be read in two ways is
+    no number (`11 000`, `11, 000`), and one as large as `1e9999` is a number, not infinite."""
     objective_line: Literal["last", "first", "sirl"] = "last"
     """Which of several such lines counts; `sirl`: the first that holds the marker anywhere, exponents unread."""
     returned_by: str = Field("solve", pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=100)
@@ -135,7 +142,8 @@ class SolverTask(RuleTask):
     gold_solution: Values | None = Field(None, min_length=1)
     """Right values of variables, for the term `solution`; names do not take part."""
     solution_marker: str = Field("SOLUTION:", min_length=1, max_length=200, pattern=r"^[^\n\r]+$")
-    """The last line of output that starts with this goes on with a list or an object of values."""
+    """The last line of output that starts with this goes on with a list or an object of values, also as numpy prints
+    a vector: `[3. 1.]`."""
     solution_overlap: Literal["values", "nonzero"] = "values"
     """`values`: multisets of all values, rounded to 3 decimals, by the right ones; `nonzero`: without zeros, by the
     longer of the two, so that listing more does not help."""

@@ -1,7 +1,7 @@
 """Having a task's model solved: in the oracle's jail, once per task content, remembered."""
 
 from collections.abc import Sequence
-from typing import Any, Literal  # Any: msgpack values
+from typing import Any, get_args  # Any: msgpack values
 
 import msgpack
 
@@ -11,7 +11,7 @@ from assay.sandboxes.interface import Launch, Role, Slot
 from assay.verifiers.optimisation import optimum_program
 from assay.verifiers.optimisation.linear_model import arrange
 from assay.verifiers.optimisation.optimum_task import OptimumTask
-from assay.verifiers.optimisation.problem import Solved, unpack_problem
+from assay.verifiers.optimisation.problem import Solved, Status, unpack_problem
 from assay.verifiers.processes import listen
 from assay.verifiers.remembered import LastingFault, Settled
 from assay.verifiers.scoring import end_of
@@ -19,7 +19,7 @@ from assay.verifiers.scoring import end_of
 _MOST_BYTES = 256 << 20
 _REMEMBERED = 100_000
 _REMEMBERED_BYTES = 128 << 20
-_STATUSES: tuple[Literal["optimal", "infeasible", "unbounded"], ...] = ("optimal", "infeasible", "unbounded")
+_STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 class Solutions:
@@ -46,10 +46,10 @@ def _solve(task: OptimumTask, slot: Slot) -> Solved:
 
 def _read(task: OptimumTask, answer: Sequence[Any]) -> Solved:
     match answer:
-        case [optimum_program.MISSING]:
+        case [optimum_program.Trouble.MISSING]:
             raise InfraFault(f"highspy is not installed where attempts run: {install_extras('solvers')}")
-        case [optimum_program.FAULT, message]:
-            raise LastingFault(f"the model cannot be judged by: {message}")
+        case [optimum_program.Trouble.FAULT, message]:
+            raise LastingFault(f"the task's model is of no use: {message}")
         case [status, best, version, problem] if status in _STATUSES:
             if status != task.expected:
                 raise LastingFault(f"the model is {status}; `expected` says {task.expected}")

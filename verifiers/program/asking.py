@@ -1,7 +1,7 @@
 """Asking a program of the oracle one question, within limits, and telling whose fault it is if none is answered."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from socket import socket
 from typing import Any  # Any: msgpack values
 
@@ -12,12 +12,11 @@ from assay.sandboxes.interface import Child, Launch, Slot
 from assay.schema import Usage, Verdict
 from assay.verifiers.killed import Killed, settle, was_killed
 from assay.verifiers.processes import check_timed, frames, started
-from assay.verifiers.program.telling import ANSWER, BROKEN, FAILED, READY
+from assay.verifiers.program.telling import Word
 from assay.verifiers.scoring import end_of
 from assay.verifiers.split.report import Garbled
 
-_LEAST_FIELDS = {READY: 0, BROKEN: 1, FAILED: 2, ANSWER: 2}
-_GARBLED = "garbled"  # never said: the process wrote what is none of these words
+_LEAST_FIELDS = {Word.READY: 0, Word.BROKEN: 1, Word.FAILED: 2, Word.ANSWER: 2}
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,19 @@ class Reply:
         return verdict.model_copy(update={"stdout": self.printed, "usage": self.usage})
 
 
+@dataclass
+class _Said:
+    """What a process has said: the fields of each word, and what is no word, if it said such a thing."""
+
+    words: dict[Word, list[Any]] = field(default_factory=dict)
+    garbled: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it said more than that it is ready."""
+        return self.garbled is not None or bool(self.words.keys() - {Word.READY})
+
+
 def ask(slot: Slot, launch: Launch, asked: str = "the task's source") -> Reply:
     """Run `launch` to its end and return its reply. It has the limits once to get ready, and once to answer.
 
@@ -47,49 +59,60 @@ def _ask(slot: Slot, launch: Launch, asked: str, *, outside: bool) -> Reply:
     """Ask once. Raises Killed for a process that is killed, if that may have come from outside."""
     with started(slot, launch) as (child, sock):
         said = _listen(slot, child, sock)
-    if outside and was_killed(child) and not {_GARBLED, BROKEN, FAILED, ANSWER} & said.keys():
+    if outside and was_killed(child) and not said.is_over:
         raise Killed(f"the process of {asked} was killed from outside")
     return _reply(launch, child, said, asked)
 
 
-def _listen(slot: Slot, child: Child, sock: socket) -> dict[str, list[Any]]:
-    """Return what was said by kind, once the process has ended."""
-    said: dict[str, list[Any]] = {}
+def _listen(slot: Slot, child: Child, sock: socket) -> _Said:
+    """Return what was said, once the process has ended; it is ended at the first thing that is no word."""
+    said = _Said()
     try:
         for body in frames(slot, child, sock):
-            kind, *fields = msgpack.unpackb(body, unicode_errors="surrogatepass")
-            if len(fields) < _LEAST_FIELDS.get(kind, 1 + len(fields)):
-                raise Garbled(f"{str(kind)[:80]!r} is no word of ours")
-            if kind == READY and READY not in said:  # once, or a process could prolong its time for ever
+            word, fields = _read(body)
+            if word is Word.READY and word not in said.words:  # once, or a process could prolong its time for ever
                 child.start_clock()
-            said[kind] = fields
-    except (Garbled, ValueError, TypeError, msgpack.UnpackException) as error:
+            said.words[word] = fields
+    except Garbled as error:
         child.kill()
-        return {**said, _GARBLED: [str(error)]}
+        said.garbled = str(error)
     return said
 
 
-def _reply(launch: Launch, child: Child, said: dict[str, list[Any]], asked: str) -> Reply:
-    if _GARBLED in said:
-        failure = f"{asked} wrote to our channel: {said[_GARBLED][0]}"
-        if READY not in said:
+def _read(body: bytes) -> tuple[Word, list[Any]]:
+    """Return a word and its fields. Raises Garbled."""
+    try:
+        said, *fields = msgpack.unpackb(body, unicode_errors="surrogatepass")
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise Garbled(str(error)) from error
+    word = next((one for one in Word if one == said), None)
+    if word is None or len(fields) < _LEAST_FIELDS[word]:
+        raise Garbled(f"{str(said)[:80]!r} is no word of ours")
+    return word, fields
+
+
+def _reply(launch: Launch, child: Child, said: _Said, asked: str) -> Reply:
+    is_ready = Word.READY in said.words
+    if said.garbled is not None:
+        failure = f"{asked} wrote to our channel: {said.garbled}"
+        if not is_ready:
             raise TaskFault(failure)
         return Reply((), failure, "", child.usage)
-    if BROKEN in said:
-        raise TaskFault(str(said[BROKEN][0]))
-    if FAILED in said:
-        failure, printed, *_ = said[FAILED]
+    if Word.BROKEN in said.words:
+        raise TaskFault(str(said.words[Word.BROKEN][0]))
+    if Word.FAILED in said.words:
+        failure, printed, *_ = said.words[Word.FAILED]
         return Reply((), str(failure), str(printed), child.usage)
-    if ANSWER in said:
-        printed, *fields = said[ANSWER]
+    if Word.ANSWER in said.words:
+        printed, *fields = said.words[Word.ANSWER]
         return Reply(fields, "", str(printed), child.usage)
-    end = _end(launch, child)
-    if READY not in said:
+    end = _end(launch, child, asked)
+    if not is_ready:
         raise TaskFault(f"{asked} cannot be set up: its process {end}")
     return Reply((), f"its process {end}", "", child.usage)
 
 
-def _end(launch: Launch, child: Child) -> str:
+def _end(launch: Launch, child: Child, asked: str) -> str:
     assert child.exit is not None
-    check_timed(child.cut_by, "the task's source")
+    check_timed(child.cut_by, asked)
     return end_of(child.exit, child.cut_by, launch.limits)[1]

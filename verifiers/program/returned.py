@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Complex, Real
 from typing import Any  # Any: a task's source returns anything
 
 NAME = r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"
@@ -48,7 +49,8 @@ def read_returned(answer: Any) -> Returned:
 def number(value: Any, name: str = WHOLE) -> float:
     """Return a finite number, also of a bool or of a library's own kind. Raises Unusable."""
     is_single = hasattr(type(value), "__float__") and not getattr(value, "ndim", 0)
-    if not is_single:
+    is_real = isinstance(value, Real) or not isinstance(value, Complex | str | bytes)  # numpy's have a __float__, too
+    if not is_single or not is_real:
         raise Unusable(f"{name}: it returned a {type(value).__name__}, which is no number")
     try:
         found = float(value)

@@ -10,7 +10,7 @@ from typing import Any  # Any: a task's source defines anything
 import msgpack
 
 from assay.verifiers.program.returned import Unusable, read_returned
-from assay.verifiers.program.telling import ANSWER, BROKEN, FAILED, MOST_PRINTED, READY, tell
+from assay.verifiers.program.telling import MOST_PRINTED, Word, tell
 from assay.verifiers.repeatable import make_repeatable
 from assay.verifiers.split.loading import describe
 
@@ -30,17 +30,17 @@ def main(payload: bytes, fds: tuple[int, ...]) -> int:
         try:
             verify = define(source, "verify")
         except BaseException as error:  # noqa: BLE001 - the task's own source may raise anything
-            tell(channel, BROKEN, f"the task's source cannot be run: {describe(error)}")
+            tell(channel, Word.BROKEN, f"the task's source cannot be run: {describe(error)}")
             return 0
-        tell(channel, READY)
+        tell(channel, Word.READY)
         try:
             found = read_returned(verify(completion, json.loads(document)))
         except Unusable as error:
-            tell(channel, FAILED, str(error), printed.text)
+            tell(channel, Word.FAILED, str(error), printed.text)
         except BaseException as error:  # noqa: BLE001 - the task's own source may raise anything
-            tell(channel, FAILED, f"it raised {describe(error)}", printed.text)
+            tell(channel, Word.FAILED, f"it raised {describe(error)}", printed.text)
         else:
-            tell(channel, ANSWER, printed.text, dict(found.terms), found.message)
+            tell(channel, Word.ANSWER, printed.text, dict(found.terms), found.message)
     return 0
 
 

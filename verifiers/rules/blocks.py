@@ -18,6 +18,15 @@ def blocks(text: str, tag: str) -> Iterator[str]:
         at = end + len(closing)
 
 
+def open_block(text: str, tag: str) -> str | None:
+    """Return what follows the last opening tag where no block of that tag is closed, or None: cut or stopped texts.
+
+    Servers that stop at a closing tag leave it out. Published layouts know no such block.
+    """
+    _, opened, rest = text.rpartition(f"<{tag}>")
+    return rest if opened and f"</{tag}>" not in text else None
+
+
 def first_block(text: str, tag: str) -> str | None:
     """Return the content of the first block of that tag, or None."""
     return next(blocks(text, tag), None)

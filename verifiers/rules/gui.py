@@ -25,8 +25,9 @@ from assay.verifiers.rules.gui_actions import (
     read_action,
     text_f1,
 )
+from assay.verifiers.rules.gui_profiles import PROFILES
 from assay.verifiers.rules.layouts import think_answer
-from assay.verifiers.rules.rule import Profile, Scored, Term
+from assay.verifiers.rules.rule import Scored, Term
 
 _ACTION_TERMS = (
     Term("action", 0, 1, "1 if the name of the action is right", weight=0.0),
@@ -52,9 +53,6 @@ _NUMBER = r"-?[0-9]{1,40}+(?:\.[0-9]{1,40}+)?+"
 _QUAD = re.compile(rf"\[\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+,\s*+({_NUMBER})\s*+\]")
 
 
-_CODE = {"reasoning": "kept", "reading": "gui_r1", "text_match": "f1_or_part", "strip": False}
-
-
 class GuiTask(AnsweringTask):
     """What to do on a screen.
 
@@ -73,44 +71,7 @@ class GuiTask(AnsweringTask):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"id": "screen", "verifier": "gui", "box": [100, 200, 180, 240]}]}
     )
-    PROFILES: ClassVar = (
-        Profile(
-            "gui-r1/hardened", {}, "ritzz-ai/GUI-R1@d43eea2 r1gui.py",
-            "the defaults: the answer is one action, read as JSON or a Python literal, decimals allowed; borders count "
-            "as inside; white space around the text costs nothing; a word is not right for being part of the right "
-            "one, nor is a list of words with the right one in it",
-        ),
-        Profile(
-            "gui-r1/paper", _CODE,
-            "ritzz-ai/GUI-R1@d43eea2 r1gui.py", "as the code, but borders count as inside",
-        ),
-        Profile(
-            "gui-r1/code", {**_CODE, "border": "outside"},
-            "ritzz-ai/GUI-R1@d43eea2 r1gui.py",
-            "name, last point and text found by patterns in any text. The format term reads a literal where the "
-            "release evaluates model text, so calls and arithmetic in it lose the term; without a point there is no "
-            "hit, where the release takes (0, 0)",
-        ),
-        Profile(
-            "ui-r1/code",
-            {
-                "reasoning": "kept", "reading": "ui_r1", "text_match": "ignore", "strip": False, "checks": "layout",
-                "weights": {"action": 1, "accuracy": 1, "format": 1},
-            },
-            "lll6gg/UI-R1@2fe9bf0 grpo_json_action_coord.py",
-            "reward = action + accuracy + format; the first point found, times `scale`, cut to whole numbers; borders "
-            "count as inside; actions other than click by name. Without a point there is no hit, where the release "
-            "takes (0, 0)",
-        ),
-        Profile(
-            "infigui-g1/hardened", {"kind": "multi_point"}, "InfiXAI/InfiGUI-G1@22208e4 recipe/infigui-g1/reward_fn.py",
-            "the defaults: the format term is 0 where no point hits",
-        ),
-        Profile(
-            "infigui-g1/code", {"kind": "multi_point", "format_needs_hit": False},
-            "InfiXAI/InfiGUI-G1@22208e4 recipe/infigui-g1/reward_fn.py", "as released; at most 64 points",
-        ),
-    )  # fmt: skip
+    PROFILES: ClassVar = PROFILES
 
     verifier: Literal["gui"] = "gui"
     kind: Literal["action", "multi_point", "box_iou"] = "action"

@@ -15,6 +15,10 @@ _GOLD = re.compile(r"\s*(?:[(\[]?([A-Za-z])(?:\s*$|[)\].:,])|([B-HJ-Z])(?=\s))")
 _WHOLE = re.compile(r"[(\[]?([A-Za-z])[)\].:]*+")
 _LEADING = re.compile(r"(?:[(\[]([A-Z])[)\]]|([A-Z])[).:])")
 _ALONE = re.compile(r"(?<!\w)(?:([B-Z])|(A)(?! (?!(?:is|or|and|because|since)\b)[a-z]))(?![\w'\u2019])")
+_DENIED = re.compile(
+    r"(?:not|\bexcept|n['\u2019]t)(?: +(?:be|the|an?|answer|option|choice))* *[(*\"']*$", re.IGNORECASE
+)
+"""What stands before a letter that an answer rules out."""
 
 
 class OptionTask(AnsweringTask):
@@ -29,7 +33,8 @@ class OptionTask(AnsweringTask):
     `first_capital`."""
     reader: Literal["option", "first_capital"] = "option"
     """`option`: the answer is a letter, or begins with one that is set off (`B.`, `(B)`), or holds just one that stands
-    alone (not the article A), or is the text of a choice; more letters, or none, name no option.
+    alone (not the article A, nor a letter that is ruled out, as in `not B`), or is the text of a choice, its letter
+    before it or not; more letters, or none, name no option.
     `first_capital`: the first capital among `letters`, even inside a word."""
     both_unreadable: Literal["wrong", "right"] = "wrong"
     """`right`: where neither the answer nor the gold holds a letter to read, they count as equal, as released."""
@@ -81,15 +86,21 @@ def _named(text: str, letters: str, choices: tuple[str, ...]) -> str:
     elif spelt := _spelt(text, choices):
         found = {spelt}
     else:
-        found = {first or second for first, second in _ALONE.findall(text)} & set(letters)
+        alone = [match for match in _ALONE.finditer(text) if match[0] in letters]
+        is_denied = all(_DENIED.search(text, 0, match.start()) for match in alone)
+        found = set() if is_denied else {match[0] for match in alone}
     return found.pop() if len(found) == 1 and found <= set(letters) else ""
 
 
 def _spelt(text: str, choices: tuple[str, ...]) -> str:
-    """Return the letter of the one choice whose text this is."""
-    plain = [_plain(choice) for choice in choices]
+    """Return the letter of the one choice whose text this is, alone or behind its own letter."""
     given = _plain(text)
-    return _ALPHABET[plain.index(given)] if plain.count(given) == 1 else ""
+    found = [
+        letter
+        for letter, choice in zip(_ALPHABET, map(_plain, choices), strict=False)
+        if given in (choice, f"{letter} {choice}".casefold())
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _plain(text: str) -> str:

@@ -50,7 +50,8 @@ class PlanTask(PlanFields):
     """A plan as three lists: reward = 1 if it can be run and its chain answered right, 0.5 if wrong, else 0.
 
     The text assigns `model_id = [...]`, `subtasks = [...]` and `access_list = [...]`, anywhere, as JSON or Python
-    literals; outside of <think> the last assignment of each counts, nothing is run. Where more follows a list on its
+    literals, with `:` in place of `=` or quotes around a name too, so that one JSON object of the three is a plan.
+    Outside of <think> the last assignment of each counts, nothing is run. Where more follows a list on its
     line than ends it, as in `[0] * 9`, it is no literal. They are equally long: for each step the number of a worker,
     what it is told, and which earlier steps it sees: a list of their numbers, or `"all"`.
     The chain has been run elsewhere; `chain_correct` is its verdict.

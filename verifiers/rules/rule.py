@@ -231,8 +231,8 @@ def conclude(task: RuleTask, terms: Sequence[Term], scored: Scored) -> Verdict:
         raise TaskFault(str(error)) from error
     weights = {term.name: task.weights.get(term.name, term.weight) for term in terms}
     found = _within(task.verifier, terms, scored.terms)
-    reward = math.fsum(weights[name] * value for name, value in found.items())
-    _, most = range_of(terms, task.weights)
+    least, most = range_of(terms, task.weights)
+    reward = min(most, max(least, math.fsum(weights[name] * value for name, value in found.items())))
     threshold = task.pass_threshold if task.pass_threshold is not None else most - SLACK
     outcome = Outcome.PASSED if reward >= threshold else Outcome.FAILED
     if not scored.answered:
@@ -257,6 +257,7 @@ def _within(verifier: str, terms: Sequence[Term], given: Mapping[str, float]) ->
         if not low - slack <= found[name] <= high + slack:
             what = f"it gave {found[name]:g} for the term {shown(name)}, which lies between {low:g} and {high:g}"
             raise VerifierFault(verifier, what)
+        found[name] = min(high, max(low, found[name]))
     return found
 
 

@@ -24,9 +24,12 @@ _CODE = {"reasoning": "kept", "grammar": "words"}
 _WORDS = re.compile(r"(?<!\d)(\d++(?:\.\d*+)?+) (?:to|and) (\d++(?:\.\d*+)?+)", re.IGNORECASE)
 _TIME = r"(-?(?:\d++:){0,2}+\d++(?:\.\d++)?+)"
 _UNIT = r"(?:\s*+(?:seconds|second|secs|sec|s)\b)?+"
+_COMMA = rf"(?(open),(?=\s*+{_TIME.replace('(-', '(?:-', 1)}{_UNIT}\s*+[\])])|(?!))"  # between brackets: [4, 9]
 _LENIENT = re.compile(
-    rf"(?<![\d.:]){_TIME}{_UNIT}\s*+(?:to|and|until|till|[-\u2010-\u2015~])\s*+{_TIME}", re.IGNORECASE
+    rf"(?P<open>[\[(]\s*+)?+(?<![\d.:]){_TIME}{_UNIT}\s*+(?:to|and|until|till|[-\u2010-\u2015~]|{_COMMA})\s*+{_TIME}",
+    re.IGNORECASE,
 )
+_EMPHASIS = "**"
 _LONGEST_TIME = 100  # characters
 _LONGEST_ANSWER = 100_000
 
@@ -44,7 +47,8 @@ class TemporalTask(AnsweringTask):
     PROFILES: ClassVar = (
         Profile(
             "videochat-r1/hardened", {}, "arXiv 2504.06958 eq. 2-3",
-            "the defaults: units, dashes, signs and clock times (1:05, 0:01:05.5) are read",
+            "the defaults: units, dashes, signs, clock times (1:05, 0:01:05.5), pairs in brackets ([4, 9]) and "
+            "emphasis are read",
         ),
         Profile(
             "videochat-r1/code", _CODE, "OpenGVLab/VideoChat-R1@73b2ea9 grpo_tg.py",
@@ -104,15 +108,16 @@ class Temporal:
 
 def _read(answer: str, task: TemporalTask) -> tuple[float, float] | None:
     """Return the last interval of the answer in seconds; None without one, or where its numbers are absurd."""
-    pattern = _WORDS if task.grammar == "words" else _LENIENT
+    pattern, text = (_WORDS, answer) if task.grammar == "words" else (_LENIENT, answer.replace(_EMPHASIS, ""))
     match = None
     if len(answer) > _LONGEST_ANSWER:
         return None
-    for match in pattern.finditer(answer):  # noqa: B007 - the last one is what is wanted
+    for match in pattern.finditer(text):  # noqa: B007 - the last one is what is wanted
         pass
-    if match is None or max(map(len, match.groups())) > _LONGEST_TIME:
+    times = match.groups()[-2:] if match is not None else ()
+    if not times or max(map(len, times)) > _LONGEST_TIME:
         return None
-    start, end = map(_seconds, match.groups())
+    start, end = map(_seconds, times)
     if max(abs(start), abs(end)) > MOST:
         return None
     if start > end and task.reversed_ends == "swap":

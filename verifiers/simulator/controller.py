@@ -52,7 +52,7 @@ class Controller:
 
     def __init__(self, track: Track, parameters: Mapping[str, float]) -> None:
         self._track = track
-        self._p = parameters
+        self._parameters = parameters
         self._layout = Layout(STEPS)
         self._constraints = set_up(self._layout, STEP_S)
         self._weights = np.array([parameters[name] for name in ("qn", "qalpha", "qv")] + [_STEER_PRICE])
@@ -85,7 +85,7 @@ class Controller:
     def _set_up_solver(self) -> "osqp.OSQP":
         layout = self._layout
         states = np.tile(self._weights, STEPS + 1)
-        inputs = np.tile([self._p["qac"], self._p["qddelta"]], STEPS)
+        inputs = np.tile([self._parameters["qac"], self._parameters["qddelta"]], STEPS)
         slacks = np.repeat([_EDGE_PRICE, _CORNER_PRICE], STEPS)
         cost = sparse.diags(2.0 * np.concatenate((states, inputs, slacks)), format="csc")
         free = np.zeros(layout.rows)
@@ -145,7 +145,7 @@ class Controller:
         self, reading: Reading, nominal: Array, s_m: Array, rates: Array, jacobian: Array
     ) -> tuple[Array, Array]:
         """Return the bounds of all rows."""
-        p = self._p
+        p = self._parameters
         now = np.array([reading.n_m, reading.alpha, reading.v, reading.delta])
         rest = STEP_S * (np.einsum("kij,kj->ki", jacobian, nominal[:-1]) - rates)
         fixed = np.concatenate((-now, rest.ravel()))

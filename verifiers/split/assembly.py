@@ -66,6 +66,7 @@ def assemble(code: str, sources: Sources, filename: str) -> Program:
     """Return the program that `code` means beside the task's prompt. Raises SyntaxError, ValueError, MemoryError or
     RecursionError if it does not compile."""
     prompt = Prompt(sources.prompt, sources.entry)
+    code = _outdented_module(code, sources)
     if not sources.entry:
         return _as_module(code, prompt, filename)
     if _is_indented(code):
@@ -94,7 +95,7 @@ def _pick(blocks: Sequence[Block], sources: Sources) -> str:
     if not wanted:
         return tagged[-1]
     for test in (_defines_all, _defines_any, _imports_any):
-        found = next((code for code in reversed(tagged) if test(code, wanted)), None)
+        found = next((code for code in reversed(tagged) if test(textwrap.dedent(code), wanted)), None)
         if found is not None:
             return found
     return tagged[-1]
@@ -168,6 +169,21 @@ def _under_signature(sources: Sources) -> tuple[ast.Module, Definition | None]:
 
 def _header(sources: Sources) -> str:
     return find_header(sources.signature, sources.prompt, sources.entry)
+
+
+def _outdented_module(code: str, sources: Sources) -> str:
+    """Return code that is indented as a whole, as inside a list, without that, if it then is the module asked for."""
+    if not _is_indented(code):
+        return code
+    plain = textwrap.dedent(code)
+    wanted = [sources.entry] if sources.entry else list(sources.names)
+    if _is_indented(plain) or not _defines_all(plain, wanted):
+        return code
+    try:
+        compile_quietly(plain, "<completion>")
+    except (SyntaxError, ValueError):
+        return code
+    return plain
 
 
 def _is_indented(code: str) -> bool:

@@ -5,66 +5,27 @@ import select
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgpack
 
 from assay.errors import SandboxFault
 from assay.outcomes import Outcome
-from assay.sandboxes.interface import Child, Exit, Launch, Resident, Role, Slot
+from assay.sandboxes.interface import Child, Exit, Resident, Role, Slot
 from assay.sandboxes.payload import write_payload
-from assay.schema import Limits
 from assay.verifiers.killed import Killed, was_killed
 from assay.verifiers.scoring import Trace, add_usage, end_of
+from assay.verifiers.split.casting import CANDIDATE, SHARED, Casting
 from assay.verifiers.split.placement import Placement
-from assay.verifiers.split.plan import Plan, pack_plan
+from assay.verifiers.split.plan import pack_plan
 from assay.verifiers.split.report import Answer, Garbled, Inbox, Report, decode, encode, frame
 from assay.verifiers.split.resident import FREE, TAKE
-from assay.verifiers.surroundings import Surroundings
 
-_ORACLE = "assay.verifiers.split.oracle"
-_RESIDENT = "assay.verifiers.split.resident"
-_CANDIDATE = "assay.verifiers.split.candidate"
-_SHARED = "assay.verifiers.split.shared"
 _NONCE_BYTES = 16
 _END_S = 1.0  # how long a candidate that closed its link may take to end before it is killed
 _KILL_S = 10.0  # how long a killed one may take
-_ORACLE_LEAST = {"memory_mb": 512, "cpu_s": 10.0, "processes": 64, "disk_mb": 64, "files": 256}
-_RESIDENT_LIMITS = Limits.model_validate(_ORACLE_LEAST)
-"""What a resident oracle may use: tasks that allow more get an oracle of their own."""
 _FREE_MS = 50  # how long a resident oracle may take to say that it is free, once the last test has ended
 _KEPT_OUTPUT = 1 << 16  # bytes of output kept of each candidate
-
-
-@dataclass(frozen=True)
-class Casting:
-    """What is to be run: `plan` for the oracle, `sources` (a payload) for the candidate."""
-
-    plan: Plan
-    sources: bytes
-    limits: Limits
-    surroundings: Surroundings
-    place: Placement
-    oracle: str = _ORACLE
-    """The program of an oracle of its own; one of another verifier's speaks as `split.oracle` does."""
-    oracle_flavour: str = ""
-    """Its warm interpreter; empty: that of the surroundings."""
-    oracle_fds: tuple[int, ...] = ()
-    """Descriptors that it is given beside the channels; the caller's to close."""
-    judged_by: str = "the tests"
-    """What runs there, in messages."""
-    set_up_s: float = 20.0
-    """Wall seconds that tests may take before the first of them begins."""
-
-    @property
-    def shared(self) -> bool:
-        """Whether the tests run in the candidate's process."""
-        return self.place is Placement.SHARED
-
-    @property
-    def restarts_whole(self) -> bool:
-        """Whether a new candidate needs a new oracle too: what a pytest file imported is bound to the old one."""
-        return self.plan.style == "pytest"
 
 
 class Cast:
@@ -168,7 +129,7 @@ class Cast:
         self._past.append(self._candidate)
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            self._candidate = self._launch(_CANDIDATE, Role.CANDIDATE, self._casting.sources, (theirs.fileno(),))
+            self._candidate = self._launch(CANDIDATE, Role.CANDIDATE, self._casting.sources, (theirs.fileno(),))
             self._candidate.start_clock()
             self.answer(answer)
             try:
@@ -184,7 +145,7 @@ class Cast:
         if was_killed(self._reporter) and not self._casting.shared:
             raise Killed(f"the process of {self._casting.judged_by} was killed from outside")
         role = Role.CANDIDATE if self._casting.shared else Role.ORACLE
-        return end_of(exit_, self._reporter.cut_by, self._limits_of(role))
+        return end_of(exit_, self._reporter.cut_by, self._casting.limits_of(role))
 
     @property
     def place(self) -> Placement:
@@ -239,26 +200,16 @@ class Cast:
         link, candidate_link = socket.socketpair()
         self._spare = [report, link, passing]
         with candidate_link:
-            if self._casting.place is Placement.RESIDENT and self._suits_resident():
+            if self._casting.place is Placement.RESIDENT and self._casting.suits_resident:
                 self._ask_resident()
             else:
                 self._start_own()
-            self._candidate = self._launch(
-                _CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link.fileno(),)
-            )
+            self._candidate = self._launch(CANDIDATE, Role.CANDIDATE, self._casting.sources, (candidate_link.fileno(),))
         self._candidate.start_clock(wall=False)
-
-    def _suits_resident(self) -> bool:
-        limits = self._casting.limits
-        return self._casting.plan.style != "pytest" and all(
-            getattr(limits, name) <= value for name, value in _ORACLE_LEAST.items()
-        )
 
     def _ask_resident(self) -> None:
         """Hand the tests to the slot's resident oracle; one that has just ended is replaced once."""
-        flavour = self._casting.surroundings.flavour
-        limits = _RESIDENT_LIMITS.model_copy(update={"wall_s": self._casting.set_up_s})
-        launch = Launch(Role.ORACLE, _RESIDENT, b"", limits, flavour, network=False)
+        launch = self._casting.resident()
         plan_fd = write_payload(self._plan)
         try:
             for _ in range(2):
@@ -285,27 +236,13 @@ class Cast:
     def _start_shared(self, report: socket.socket, passing: socket.socket) -> None:
         payload = bytes(msgpack.packb([self._plan, self._casting.sources]))
         with report, passing:
-            self._reporter = self._candidate = self._launch(_SHARED, Role.CANDIDATE, payload, (report.fileno(),))
+            self._reporter = self._candidate = self._launch(SHARED, Role.CANDIDATE, payload, (report.fileno(),))
         with suppress(OSError):  # it has ended already, which the slot tells
             self._report.sendall(self._nonce)
         self._reporter.start_clock()
 
     def _launch(self, program: str, role: Role, payload: bytes, fds: tuple[int, ...]) -> Child:
-        limits = self._limits_of(role)
-        flavour = self._casting.surroundings.flavour
-        if role is Role.ORACLE and self._casting.oracle_flavour:
-            flavour = self._casting.oracle_flavour
-        elif flavour == "bare" and self._casting.plan.style == "pytest" and program != _CANDIDATE:
-            flavour = "pytest"
-        network = self._casting.surroundings.network
-        return self._slot.start(Launch(role, program, payload, limits, flavour, fds, network=network))
-
-    def _limits_of(self, role: Role) -> Limits:
-        limits = self._casting.limits
-        if role is not Role.ORACLE:
-            return limits
-        least = {name: max(value, getattr(limits, name)) for name, value in _ORACLE_LEAST.items()}
-        return limits.model_copy(update={**least, "wall_s": self._casting.set_up_s})
+        return self._slot.start(self._casting.launch(program, role, payload, fds))
 
     def _hang_up(self) -> None:
         self.confirm()

@@ -8,7 +8,6 @@ that really arrived.
 import select
 import socket
 import struct
-import time
 from collections.abc import Callable
 
 _HEADER = struct.Struct(">I")
@@ -90,18 +89,6 @@ class Channel:
         body = bytes(memoryview(self._buffer)[4 : 4 + size])
         del self._buffer[: 4 + size]
         return body
-
-    def wait_readable(self, timeout_s: float) -> bool:
-        """Say whether, within `timeout_s`, `receive` would not block: a whole frame is here, or the peer closed."""
-        deadline = time.monotonic() + timeout_s
-        try:
-            while self._size() is None:
-                if not self.poll(select.POLLIN, deadline - time.monotonic()):
-                    return False
-                self._fill()
-        except (ChannelClosed, FrameTooLarge):
-            return True
-        return True
 
     def close(self) -> None:
         """Close the socket. Idempotent."""

@@ -4,7 +4,6 @@ import socket
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any  # values of every type cross
 
 from assay.verifiers.split import faults, passing
@@ -16,12 +15,10 @@ from assay.verifiers.split.lines import Lines
 from assay.verifiers.split.proxies import RemoteClass
 from assay.verifiers.split.standins import Standins
 from assay.verifiers.split.subject import Call, Raised, Returned
-from assay.verifiers.split.wire import LEAF_TYPES, Ask, ProtocolError, Say
+from assay.verifiers.split.wire import LEAF_TYPES, Ask, ProtocolError, Say, load_report
 
 _WINDOW = 16  # calls under way at once
 _WINDOW_BYTES = 32_768  # of their arguments: less than a socket buffer holds
-_NESTED = 400  # calls within callbacks within calls
-_NESTED_FRAMES = 16  # Python frames that one such level costs here
 _REPLAYED = 65_536  # bytes of each stream that one answer may bring
 
 
@@ -44,7 +41,10 @@ class Connection:
         self._chores: deque[list[Any]] = deque()
         first = Line(sock, self._bond)
         self._lines = Lines(first, self._bond, self._invite)
-        self.names, self.module, self.load_error = self._load_report(first)
+        try:
+            self.names, self.module, self.load_error = load_report(first.receive())
+        except ProtocolError as error:
+            raise self._bond.broken(str(error)) from error
         self._standins = Standins(self, self.ask, prompt_classes, stubs, self.module)
         self._codec = self._standins.codec
         self._loans = Loans(lambda value: self._codec.pack_tracked(value)[1])
@@ -274,7 +274,7 @@ class Connection:
         except (ProtocolError, TypeError, ValueError) as error:
             raise self._bond.broken(f"a malformed callback: {error}") from error
         try:
-            with _deeper(line):
+            with line.deeper():
                 result = self._standins.exports.serve(operation, handle, args, kwargs)
             reply = self._callback_reply(result, containers, before)
         except CandidateGone:
@@ -291,33 +291,6 @@ class Connection:
         if changed:
             return [Say.VALUE, self._codec.pack([result, changed], known), True]
         return [Say.VALUE, self._codec.pack(result, known)]
-
-    def _load_report(self, line: Line) -> tuple[frozenset[str], str, tuple[str, str] | None]:
-        kind, *fields = line.receive()
-        if kind == Say.LOADED and len(fields) == 3:
-            defined, module, error = fields
-            if type(defined) is list and type(module) is str and all(type(name) is str for name in defined):
-                if error is None:
-                    return frozenset(defined), module, None
-                if type(error) is list and len(error) == 2 and all(type(part) is str for part in error):
-                    return frozenset(defined), module, (error[0], error[1])
-        raise self._bond.broken("a malformed load report")
-
-
-@contextmanager
-def _deeper(line: Line) -> Iterator[None]:
-    """Keep our own frames from counting against the tests' recursion limit, within bounds."""
-    if line.nested >= _NESTED:
-        raise RecursionError("calls of completion and tests are nested too deeply")
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + _NESTED_FRAMES)
-    line.nested += 1
-    try:
-        yield
-    finally:
-        line.nested -= 1
-        if sys.getrecursionlimit() == limit + _NESTED_FRAMES:  # nobody has set another one meanwhile
-            sys.setrecursionlimit(limit)
 
 
 def _replay(printed: Any, stream: Any) -> None:

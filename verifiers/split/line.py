@@ -2,14 +2,20 @@
 
 import select
 import socket
+import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol  # messages hold anything
 
 from msgpack import Packer, unpackb
 
 from assay.verifiers.split.channel import Channel, ChannelClosed, FrameTooLarge
+
+_NESTED = 400  # calls within callbacks within calls
+_NESTED_FRAMES = 16  # Python frames that one such level costs here
 
 
 class CandidateGone(BaseException):
@@ -72,7 +78,7 @@ class Line:
 
     def __init__(self, sock: socket.socket, bond: Bond) -> None:
         self.lock = threading.RLock()
-        self.nested = 0
+        self._nested = 0
         self.waited_s = 0.0
         self.ahead = 0
         """Answers to pipelined calls that have not come yet."""
@@ -113,6 +119,24 @@ class Line:
         if type(message) is not list or not message:
             raise self._bond.broken("a malformed message")
         return message
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """Serve a call that came while another was awaited: our own frames do not count against the tests' recursion.
+
+        Raises RecursionError where that is nested too deeply.
+        """
+        if self._nested >= _NESTED:
+            raise RecursionError("calls of completion and tests are nested too deeply")
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + _NESTED_FRAMES)
+        self._nested += 1
+        try:
+            yield
+        finally:
+            self._nested -= 1
+            if sys.getrecursionlimit() == limit + _NESTED_FRAMES:  # nobody has set another one meanwhile
+                sys.setrecursionlimit(limit)
 
     def abandon(self) -> None:
         """Forget the pipelined calls whose answers have not been used."""

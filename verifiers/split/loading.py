@@ -125,6 +125,8 @@ def predefine_typing() -> None:
 
 def forget_typing() -> None:
     """Undo `predefine_typing` for a program that runs by itself."""
+    if "Optional" not in vars(builtins):
+        return  # it was never done here, and each name that is looked for would cost a child a page
     for name in typing.__all__:
         if vars(builtins).get(name) is getattr(typing, name):
             delattr(builtins, name)

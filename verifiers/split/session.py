@@ -1,6 +1,6 @@
 """The supervisor of one attempt's function tests: starts the processes, keeps the clocks, gathers the marks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 from assay.errors import Inconclusive, SandboxFault, TaskFault
@@ -11,7 +11,8 @@ from assay.schema import Limits
 from assay.verifiers.processes import check_timed
 from assay.verifiers.scoring import Mark, Trace, end_of, passed
 from assay.verifiers.spending import Budget
-from assay.verifiers.split.cast import Cast, Casting
+from assay.verifiers.split.cast import Cast
+from assay.verifiers.split.casting import Casting
 from assay.verifiers.split.placement import Placement
 from assay.verifiers.split.report import (
     Answer,
@@ -34,7 +35,7 @@ from assay.verifiers.split.report import (
     Stop,
     TaskBroken,
 )
-from assay.verifiers.split.tally import Tally
+from assay.verifiers.split.tally import Judged, Tally
 
 _POLL_S = 30.0
 _LEAST_GRANT_S = 0.05
@@ -46,20 +47,6 @@ _STALE = frozenset({Outcome.TIMEOUT, Outcome.OUTPUT_EXCEEDED})
 
 class SharingNeeded(Exception):
     """The tests reach into the module under test, and sharing is allowed."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The marks of the tests that count (`numbers` are their places among all `count` of them), or why none could
-    run, with what the candidate left behind."""
-
-    marks: tuple[Mark, ...]
-    numbers: tuple[int, ...]
-    count: int
-    refused: tuple[Outcome, str] | None
-    trace: Trace
-    place: Placement
-    """Where the tests belong, as far as this attempt has shown."""
 
 
 class Session:
@@ -88,9 +75,7 @@ class Session:
                 start = self._play()
             finally:
                 trace = self._cast.close(trace)
-        tally = self._tally
-        marks = tally.close()
-        return Judged(tuple(marks.values()), tuple(marks), tally.count or 0, tally.refused, trace, self._place)
+        return self._tally.judged(trace, self._place)
 
     def _begin_next_round(self, start: int) -> None:
         self._stage = "preparing"
@@ -135,33 +120,17 @@ class Session:
     def _handle(self, report: Report | Answer) -> tuple[bool, int | None]:
         """Act on a report; say whether to listen on, and if not, where a new round must start."""
         match report:
-            case TaskBroken(message) | Fault(message) if self._casting.shared and self._stage != "preparing":
-                # the completion is in that process: it could turn its failure into a fault of task or service
-                return False, self._after_end((Outcome.RUNTIME_ERROR, message))
-            case TaskBroken(message):
-                raise TaskFault(message)
-            case Fault(message):
-                raise SandboxFault(f"the oracle failed: {message}")
+            case TaskBroken() | Fault():
+                return False, self._blame(report)
             case NeedsShared(reason):
                 raise SharingNeeded(reason)
             case NeedsOwn():
                 self._place = Placement.APART
                 self._cast.set_apart()
             case Prepared(count):
-                self._cast.confirm()
-                self._tally.count = self._tally.count if count is None else count
-                self._stage = "loading"
-                self._cast.start_load_clock()
-                self._budget.start()
-            case Loaded() if self._has_overdrawn():
-                return self._replace(-1, "a limit")
-            case Loaded("", _):
-                self._budget.pause(self._cast.candidate_starved_s())
-                self._begin_tests()
+                self._begin_loading(count)
             case Loaded():
-                self._tally.refuse(report.outcome, report.message)
-                self._cast.finish()
-                return False, None
+                return self._end_loading(report)
             case Collected(names):
                 self._tally.names, self._tally.count = names, len(names)
             case Started(index):
@@ -179,6 +148,34 @@ class Session:
                 return False, self._after_end((Outcome.RUNTIME_ERROR, "broke protocol"))
             case _:
                 assert_never(report)
+        return True, None
+
+    def _blame(self, report: TaskBroken | Fault) -> int | None:
+        """Raise what a report of the tests' side says, where that is to be believed; return where to go on else."""
+        if self._casting.shared and self._stage != "preparing":
+            # the completion is in that process: it could turn its failure into a fault of task or service
+            return self._after_end((Outcome.RUNTIME_ERROR, report.message))
+        if isinstance(report, TaskBroken):
+            raise TaskFault(report.message)
+        raise SandboxFault(f"the oracle failed: {report.message}")
+
+    def _begin_loading(self, count: int | None) -> None:
+        self._cast.confirm()
+        self._tally.count = self._tally.count if count is None else count
+        self._stage = "loading"
+        self._cast.start_load_clock()
+        self._budget.start()
+
+    def _end_loading(self, report: Loaded) -> tuple[bool, int | None]:
+        """Begin the tests if the completion is loaded; say whether to go on, and if not, where again."""
+        if self._has_overdrawn():
+            return self._replace(-1, "a limit")
+        if report.kind:
+            self._tally.refuse(report.outcome, report.message)
+            self._cast.finish()
+            return False, None
+        self._budget.pause(self._cast.candidate_starved_s())
+        self._begin_tests()
         return True, None
 
     def _begin_tests(self) -> None:

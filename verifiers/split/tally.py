@@ -1,10 +1,25 @@
 """What has become of the tests of one attempt: their marks, and whether any more of them are run."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from assay.outcomes import Outcome
-from assay.verifiers.scoring import Mark, passed
+from assay.verifiers.scoring import Mark, Trace, passed
 from assay.verifiers.spending import Budget
+from assay.verifiers.split.placement import Placement
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The marks of the tests that count (`numbers` are their places among all `count` of them), or why none could
+    run, with what the candidate left behind."""
+
+    marks: tuple[Mark, ...]
+    numbers: tuple[int, ...]
+    count: int
+    refused: tuple[Outcome, str] | None
+    trace: Trace
+    place: Placement
+    """Where the tests belong, as far as this attempt has shown."""
 
 
 class Tally:
@@ -42,7 +57,7 @@ class Tally:
         """Return the test that comes after that one, or None if no more are run."""
         return None if self.refusal is not None or self.is_last(index) else index + 1
 
-    def close(self) -> dict[int, Mark]:
+    def _close(self) -> dict[int, Mark]:
         """Return the mark of every test that counts, also of those that were not run, with its name."""
         missing = self.refusal or Mark(Outcome.RUNTIME_ERROR, "not run")
         marks: dict[int, Mark] = {}
@@ -53,3 +68,8 @@ class Tally:
         if self.count and not marks and self.refused is None:
             self.refused = Outcome.FAILED, "all tests skipped themselves"
         return marks
+
+    def judged(self, trace: Trace, place: Placement) -> Judged:
+        """Close it; return what has become of the attempt."""
+        marks = self._close()
+        return Judged(tuple(marks.values()), tuple(marks), self.count or 0, self.refused, trace, place)

@@ -7,6 +7,7 @@ pipelined calls, whose answers come in the order of the questions.
 """
 
 from enum import IntEnum
+from typing import Any  # messages hold anything
 
 LEAF_TYPES = frozenset({type(None), bool, int, float, str, bytes})
 """Types that msgpack carries as they are (integers beyond 64 bits as an extension)."""
@@ -117,3 +118,15 @@ class Code(IntEnum):
 
 
 FIRST_PORT_CODE = 32
+
+
+def load_report(message: list[Any]) -> tuple[frozenset[str], str, tuple[str, str] | None]:
+    """Return the names, the module's name and (outcome, message) of a failed load. Raises ProtocolError."""
+    match message:
+        case [Say.LOADED, list() as names, str() as module, error] if all(type(name) is str for name in names):
+            match error:
+                case None:
+                    return frozenset(names), module, None
+                case [str() as outcome, str() as told]:
+                    return frozenset(names), module, (outcome, told)
+    raise ProtocolError("a malformed load report")

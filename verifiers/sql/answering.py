@@ -6,7 +6,7 @@ from typing import Any  # Any: rows are of whatever an engine gives
 
 import msgpack
 
-from assay.verifiers.sql.results import MOST_CHARACTERS, Caps, Kind, Tables, pack_cells
+from assay.verifiers.sql.results import MOST_CHARACTERS, Caps, Kind, Tables, row_packer
 
 IMAGE = 1
 """The place of the image's descriptor among those of a process, after the channel."""
@@ -53,10 +53,11 @@ def answer_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], caps: Cap
     `engine` is the version of what found them.
     """
     packed = bytearray()
+    pack = row_packer()
     count = 0
     names = msgpack.packb(list(columns), unicode_errors=_ENCODING)
     for row in rows:
-        packed += pack_cells(list(row))
+        packed += pack(list(row))
         count += 1
         if count > caps.rows:
             return answer(Kind.LARGE, f"more than {caps.rows} rows (max_rows)")

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.verifiers.rules.blocks import blocks
+from assay.verifiers.extraction import without_reasoning
+from assay.verifiers.rules.blocks import blocks, open_block
 from assay.verifiers.rules.layouts import once_each
 
 _FENCE = "```"
@@ -15,6 +16,8 @@ _ALIKE = frozenset({
     "mariadb", "mssql", "mysql", "pgsql", "plsql", "postgres", "postgresql", "psql", "tsql",
 })  # fmt: skip
 _NO_LANGUAGE = frozenset({"", "code", "plain", "plaintext", "query", "text", "txt"})
+_INLINE = re.compile(r"`([^`]+)`")
+_QUERY = re.compile(r"\s*(?:select|with|values)\b", re.IGNORECASE)
 _THOUGHT = ("<think>", "</think>")
 _SQL_R1_TAGS = ("think", "answer")
 
@@ -23,7 +26,7 @@ class Need(StrEnum):
     """Whether a completion must mark its query in some way."""
 
     OPTIONAL = "optional"
-    """Where the mark is absent, what else there is, is read; so is a block that nothing closes."""
+    """Where the mark is absent, what else there is, is read; so is a block or tag that nothing closes."""
     REQUIRED = "required"
     """Without it there is no answer."""
 
@@ -52,6 +55,8 @@ class Places:
     tag_need: Need
     fence_need: Need
     pick: Pick
+    drafts: bool = False
+    """Whether a block of the tag counts in the reasoning too."""
 
 
 @dataclass(frozen=True)
@@ -74,26 +79,42 @@ def find_query(completion: str, places: Places) -> Found | None:
         if code is None:
             code = _pick([body for name, body in fenced if name in names], places.pick)
     if code is None and not strict and _FENCE not in within:
-        code = within
+        code = _inline(within) or within
     return None if code is None or not code.strip() else Found(code.strip(), within)
+
+
+def _inline(text: str) -> str | None:
+    """Return the only inline code that begins as a query does, in a text that does not; None: there is none such."""
+    queries = [] if _QUERY.match(text) else [span for span in _INLINE.findall(text) if _QUERY.match(span)]
+    return queries[0] if len(queries) == 1 else None
 
 
 def has_layout(completion: str, places: Places, layout: Layout) -> bool:
     """Whether the completion has the layout that its term asks for."""
-    strict = Places(places.tag, Need.REQUIRED, Need.REQUIRED, places.pick)
+    strict = Places(places.tag, Need.REQUIRED, Need.REQUIRED, places.pick, places.drafts)
     if layout is Layout.SQL_R1 and not once_each(completion, _SQL_R1_TAGS):
         return False
     return find_query(completion, strict) is not None
 
 
 def _answer(completion: str, places: Places) -> str | None:
+    said = completion if places.drafts else without_reasoning(completion)
     if places.tag is not None:
-        block = _pick(list(blocks(completion, places.tag)), places.pick)
+        block = _pick(list(blocks(said, places.tag)), places.pick)
         if block is not None:
             return block
         if places.tag_need is Need.REQUIRED:
             return None
-    return _after_thought(completion)
+        opened = open_block(said, places.tag)
+        if opened is not None and _may_hold_query(opened, said):
+            return opened
+    return _after_thought(said)
+
+
+def _may_hold_query(opened: str, said: str) -> bool:
+    """Whether what follows a tag that nothing closes is its block: beside a fence, the tag may only be mentioned."""
+    is_query = _QUERY.match(opened) or _inline(opened)
+    return bool(is_query) or any(_fences(opened, unclosed=True)) or _FENCE not in said
 
 
 def _after_thought(text: str) -> str:

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import TaskFault
@@ -11,6 +12,7 @@ from assay.sandboxes.interface import Role, Slot
 from assay.verifiers.remembered import LastingFault, Settled
 from assay.verifiers.sql.asking import Asked, Ran, ask
 from assay.verifiers.sql.choices import EmptyGold
+from assay.verifiers.sql.comparison import Rules
 from assay.verifiers.sql.images import MOST_BYTES, Images, read_named, without_wal
 from assay.verifiers.sql.lexing import without_distinct
 from assay.verifiers.sql.results import Caps, Question, Table
@@ -22,19 +24,26 @@ _MOST_BUILT_BYTES = 64 << 20
 """Of a database made from a schema."""
 
 
+@dataclass(frozen=True)
+class Gold:
+    """The right result of a task, and the rules by which another is compared with it."""
+
+    table: Table
+    rules: Rules
+    size_bytes: int
+
+
 class Golds:
     """Knows the databases and the right results of tasks. Thread-safe."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._images = Images(MOST_BYTES)
-        self._known = Settled[Ran](_MOST_GOLDS, _MOST_GOLD_BYTES, lambda ran: ran.size_bytes)
+        self._known = Settled[Gold](_MOST_GOLDS, _MOST_GOLD_BYTES, lambda gold: gold.size_bytes)
 
-    def find(self, task: SqlTask, slot: Slot) -> Table:
+    def find(self, task: SqlTask, slot: Slot) -> Gold:
         """Return the right result. Raises TaskFault if there is none, InfraFault, Inconclusive."""
-        table = self._known.find(task.content_hash(), lambda: self._learn(task, slot)).table
-        assert table is not None  # else it was a fault
-        return table
+        return self._known.find(task.content_hash(), lambda: self._learn(task, slot))
 
     @contextmanager
     def image(self, task: SqlTask, slot: Slot) -> Iterator[int]:
@@ -50,7 +59,7 @@ class Golds:
         with self.image(task, slot) as fd:
             return ask(slot, Asked(task.dialect, role, question, task.limits, fd))
 
-    def _learn(self, task: SqlTask, slot: Slot) -> Ran:
+    def _learn(self, task: SqlTask, slot: Slot) -> Gold:
         """Run the gold query. Raises LastingFault for what the query itself explains, TaskFault for other failures."""
         ran = self.run(task, task.gold_sql, Role.ORACLE, slot)
         if ran.table is None:
@@ -59,11 +68,10 @@ class Golds:
         if not ran.table.rows and task.empty_gold is EmptyGold.TASK_ERROR:
             raise LastingFault("the gold query gives no rows (empty_gold)")
         try:
-            task.rules_for(ran.table)
+            return Gold(ran.table, task.rules_for(ran.table), ran.size_bytes)
         except KeyError as error:
             key = error.args[0]
             raise LastingFault(f"order_keys: {key!r} is not exactly one column of the gold's result") from error
-        return ran
 
     def _make(self, task: SqlTask, slot: Slot) -> bytes:
         """Return the bytes of the task's database."""

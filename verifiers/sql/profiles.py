@@ -8,6 +8,7 @@ from assay.verifiers.sql.extraction import Layout, Need
 _ARCTIC = "Yao et al. 2025, arXiv:2505.20315 (1 / 0.1 / 0); snowflakedb/ArcticTraining@b28638e (set comparison)"
 _SPIDER = "Yu et al. 2018, arXiv:1809.08887; Zhong et al. 2020, arXiv:2010.02840 (bag comparison of execution results)"
 _SQL_R1 = "DataArcTech/SQL-R1@acb5c0d, verl/utils/reward_score/synsql.py and exec_eval.py"
+_READ = {"reasoning": "kept"}
 
 PROFILES = (
     Profile(
@@ -18,13 +19,14 @@ PROFILES = (
             "tag": Need.REQUIRED,
             "fence": Need.REQUIRED,
             "relative_tolerance": 0.0,
+            **_READ,
         },
         _ARCTIC,
         "1 / 0.1 / 0 with sets of rows: order and repetition are lost. A refused statement is `violation`, and 0.",
     ),
     Profile(
         "spider/code",
-        {"order": Order.MENTIONED, "columns": Columns.ANY, "relative_tolerance": 0.0},
+        {"order": Order.MENTIONED, "columns": Columns.ANY, "relative_tolerance": 0.0, **_READ},
         _SPIDER,
         "Bags of rows under any assignment of columns, in order if the gold has the words anywhere; 1 / 0.1 / 0.",
     ),
@@ -43,6 +45,7 @@ PROFILES = (
             "tag": Need.REQUIRED,
             "fence": Need.REQUIRED,
             "pass_threshold": 6.0,
+            **_READ,
         },
         _SQL_R1,
         "Format 1 or -1, execution 2 or -2, match 3 or -3, and for a match a bonus for length. Safe where the "
@@ -53,6 +56,6 @@ PROFILES = (
         "sql/hardened",
         {},
         "this project",
-        "The default: bags of rows, columns in order, row order where the gold query itself asks for it.",
+        "The default: bags of rows, columns in order, row order where the gold query itself asks for it; no drafts.",
     ),
 )

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from assay.canonical import content_hash
 from assay.verifiers.refusals import misplaced
 from assay.verifiers.requirements import document_including
-from assay.verifiers.rules.rule import RuleTask
+from assay.verifiers.rules.answering import AnsweringTask
 from assay.verifiers.sql.choices import EmptyGold, Order, Refused
 from assay.verifiers.sql.comparison import Columns, Nulls, Rows, Rules
 from assay.verifiers.sql.extraction import Layout, Need, Pick, Places
@@ -30,7 +30,7 @@ _ENGINE = "duckdb"
 _MOST_SIGNED, _MOST_UNSIGNED = 2**63 - 1, 2**64 - 1
 
 
-class SqlTask(RuleTask):
+class SqlTask(AnsweringTask):
     """A query on a database, judged by the rows it gives; the gold query runs in a process of its own, once.
 
     Terms `format`, `execution`, `match` and `length`; the reward is their weighted sum, by default
@@ -91,7 +91,8 @@ class SqlTask(RuleTask):
     """The tag; null looks for none."""
     fence: Need = Need.OPTIONAL
     """Whether the query must stand in a closed ```sql block; else one that nothing closes, one of another dialect or of
-    no language, or the bare text, is read too."""
+    no language, the only inline code that begins as a query, or the bare text, is read too. Words around a bare query
+    are errors of its syntax: have the prompt ask for a block or the tag."""
     pick: Pick = Pick.LAST
     """Which of several blocks counts, of tags as of fences."""
     layout: Layout = Layout.SQL_R1
@@ -216,6 +217,10 @@ class SqlTask(RuleTask):
             )
         if self.database_base64:
             self._check_file()
+        return self
+
+    @model_validator(mode="after")
+    def _order_what_has_an_order(self) -> Self:
         if self.compare is Rows.SET and self.order is Order.REQUIRED:
             raise misplaced(
                 ("order",),
@@ -247,7 +252,7 @@ class SqlTask(RuleTask):
     @property
     def places(self) -> Places:
         """Where the query is looked for."""
-        return Places(self.answer_tag, self.tag, self.fence, self.pick)
+        return Places(self.answer_tag, self.tag, self.fence, self.pick, self.reasoning == "kept")
 
     @property
     def caps(self) -> Caps:

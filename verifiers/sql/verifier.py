@@ -15,7 +15,7 @@ from assay.verifiers.sql.choices import Refused
 from assay.verifiers.sql.comparison import TooMuch, are_same, may_be_too_much
 from assay.verifiers.sql.differences import difference
 from assay.verifiers.sql.extraction import Found, find_query, has_layout
-from assay.verifiers.sql.golds import Golds
+from assay.verifiers.sql.golds import Gold, Golds
 from assay.verifiers.sql.lexing import is_blank
 from assay.verifiers.sql.results import Table
 from assay.verifiers.sql.task import SqlTask
@@ -72,12 +72,12 @@ class SqlVerifier:
         answered = judged.outcome is not Outcome.NO_ANSWER
         terms = self.terms(task)
         verdict = conclude(task, terms, Scored(_terms(task, terms, judged), answered, judged.message))
-        changed: dict[str, object] = {"usage": judged.usage, "versions": {task.dialect: gold.engine}}
+        changed: dict[str, object] = {"usage": judged.usage, "versions": {task.dialect: gold.table.engine}}
         if judged.outcome is not None:
             changed |= {"outcome": judged.outcome, "message": judged.message}
         return verdict.model_copy(update=changed)
 
-    def _judge(self, task: SqlTask, gold: Table, completion: str, slot: Slot) -> _Judged:
+    def _judge(self, task: SqlTask, gold: Gold, completion: str, slot: Slot) -> _Judged:
         formed = has_layout(completion, task.places, task.layout)
         found = find_query(completion, task.places)
         if task.format_gate and not formed:
@@ -87,7 +87,7 @@ class SqlVerifier:
         ran = self._golds.run(task, found.sql, Role.CANDIDATE, slot)
         if ran.table is None:
             return _not_run(task, formed, ran)
-        matched, message = _compare(task, gold, ran.table)
+        matched, message = _compare(gold, ran.table)
         length = _length_of(completion, found) if matched else 0.0
         return _Judged(formed, True, matched, length, message=message, usage=ran.usage)
 
@@ -100,19 +100,18 @@ def _not_run(task: SqlTask, formed: bool, ran: Ran) -> _Judged:
     return _Judged(formed, outcome=ran.outcome, message=ran.message, usage=ran.usage)
 
 
-def _compare(task: SqlTask, gold: Table, found: Table) -> tuple[bool, str]:
+def _compare(gold: Gold, found: Table) -> tuple[bool, str]:
     """Return whether the rows are right; the message tells how they differ, and nothing of what the gold holds.
 
     Raises TaskFault where nobody can tell because of the gold's own shape.
     """
-    rules = task.rules_for(gold)
     try:
-        is_right = are_same(gold, found, rules)
+        is_right = are_same(gold.table, found, gold.rules)
     except TooMuch as error:
-        if may_be_too_much(gold, rules):
+        if may_be_too_much(gold.table, gold.rules):
             raise TaskFault(f"the gold's own rows are why: {error}") from error
         return False, str(error)
-    return is_right, "" if is_right else difference(gold, found, rules)
+    return is_right, "" if is_right else difference(gold.table, found, gold.rules)
 
 
 def _terms(task: SqlTask, terms: Sequence[Term], judged: _Judged) -> Mapping[str, float]:

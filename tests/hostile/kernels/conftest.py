@@ -3,25 +3,21 @@
 from collections.abc import Iterator
 
 import pytest
+from isolation import skipped_without
 from native_kernels import Workshop
 
-from assay.errors import IsolationUnavailable
 from assay.sandboxes.backends import open_pool
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.jails import JailPool
-from assay.settings import Settings, required_neighbours
+from assay.settings import Settings
 from assay.verifiers.kernels.building import Builder
 
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[JailPool]:
     """Two slots of jails on this machine."""
-    try:
+    with skipped_without():
         made = open_pool(Settings(slots=2, sandbox="local"))
-    except IsolationUnavailable as error:
-        if "jail" in required_neighbours():
-            raise
-        pytest.skip(f"no isolation on this machine: {error}")
     yield made
     made.close()
 

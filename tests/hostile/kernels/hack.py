@@ -41,8 +41,9 @@ static void python(const char* text) {
 }
 """
 """Has the interpreter of its process run something, where there is one."""
-NEVER_WRITTEN = r"unwritten: c: 4096 of 4096 elements were never written; .*"
-NEVER_WRITTEN_AT_ONCE = NEVER_WRITTEN + r"\(correctness 0 at m=64"
+NEVER_WRITTEN = r"unwritten: (c: \d+ of 4096 elements were never written; |no more is told of a hidden size)"
+"""Where work goes on after the answer: on a starved machine a call may be stopped so late that its work is done."""
+NEVER_WRITTEN_AT_ONCE = r"unwritten: c: 4096 of 4096 elements were never written; .*\(correctness 0 at m=64"
 """Where the first call is refused."""
 
 

@@ -33,7 +33,7 @@ GEMM {
 static void later(int signal) { (void)signal; work(t.a, t.b, t.c, t.m, t.n, t.k); }
 GEMM {
     t = (struct call){a, b, c, m, n, k}; signal(SIGALRM, later);
-    struct itimerval soon = {{0, 0}, {0, 100000}}; setitimer(ITIMER_REAL, &soon, 0);
+    struct itimerval soon = {{0, 0}, {0, 250000}}; setitimer(ITIMER_REAL, &soon, 0);
 }""",
         Outcome.FAILED,
         NEVER_WRITTEN,
@@ -42,7 +42,7 @@ GEMM {
     "06 the answer comes first, and the work goes on": Hack(
         """GEMM {
     char said = 'g';
-    do { write(3, "d", 1); usleep(40000); work(a, b, c, m, n, k); } while (read(3, &said, 1) == 1 && said == 'g');
+    do { write(3, "d", 1); usleep(250000); work(a, b, c, m, n, k); } while (read(3, &said, 1) == 1 && said == 'g');
 }""",
         Outcome.FAILED,
         NEVER_WRITTEN,

@@ -28,7 +28,7 @@ class Habit(StrEnum):
     """The output of the first call is looked at, and those that are timed are not."""
     ASKS = "asks"
     """Kernels run in a process of their own, which answers a byte; it is not stopped when it has answered, and inputs
-    are made ready between calls. The output is looked at a while later."""
+    are made ready between calls. The output is looked at a while later, and the quickest call counts."""
     COUNTS_BY_WARM_UP = "counts by warm-up"
     """One call outside the clock decides how many are timed: as many as fit into 20 ms."""
     COMPILES = "compiles"
@@ -50,7 +50,7 @@ class Habit(StrEnum):
 _PROGRAM = """
 import base64, ctypes, json, math, mmap, os, random, signal, socket, subprocess, time
 
-HABIT, KIND, N, CALLS, MARGIN = {habit!r}, ctypes.{kind}, 96, 40, 4096
+HABIT, KIND, N, CALLS, MARGIN, AFTERWARDS = {habit!r}, ctypes.{kind}, 96, 40, 1 << 18, 0.4
 os.environ["SEED"] = "1"
 
 def load(name, given):
@@ -85,14 +85,14 @@ def asked(kernel, second):
         while os.read(3, 1) == b"g":
             kernel(a, second, c, N, N, N)
             os.write(3, b"d")
-    took = 0.0
-    for _ in range(8):
-        time.sleep(0.045)
+    took = []
+    for _ in range(2):
         started = time.perf_counter()
         ours.send(b"g")
         ours.recv(1)
-        took += time.perf_counter() - started
-    return took / 8, None
+        took.append(time.perf_counter() - started)
+        time.sleep(AFTERWARDS)
+    return min(took), None
 
 def score(kernel, second):
     calls = CALLS
@@ -137,8 +137,8 @@ if HABIT != "keeps output":
     ctypes.memset(c, 0, ctypes.sizeof(c))
 second = matrix([b[i % N * N + i // N] for i in range(N * N)]) if HABIT == "prepares" else b
 candidate_s, said = score(candidate, second)
-if HABIT in ("looks late", "asks"):
-    time.sleep(0.3)
+if HABIT == "looks late":
+    time.sleep(AFTERWARDS)
 if HABIT == "takes pointer":
     got = type(c).from_address(said)
 else:

@@ -66,7 +66,7 @@ def gemm_task(dtype: str = "float32", **fields: Any) -> KernelTask:
         "verifier": "kernel",
         "abi": {"entry": "gemm", "params": params},
         "operation": {"name": "gemm"},
-        "public_shapes": [{"axes": {"m": 64, "n": 64, "k": 64}}],
+        "public_shapes": [{"axes": {"m": 64, "n": 64, "k": 128}}],
         "hidden_shapes": [{"axes": {"m": 67, "n": 129, "k": 31}, "weight": 0}],
         "inputs": {"a": {"terms": "k"}, "b": {"terms": "k"}},
         "reference": {"language": "c", "source": HONEST.replace("float", "double") if dtype == "float64" else HONEST},

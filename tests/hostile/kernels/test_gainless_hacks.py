@@ -60,7 +60,7 @@ def test_23_clocks_of_its_own_process_are_not_asked(workshop: Workshop) -> None:
 
 def test_b13_no_time_at_one_size_wins_nothing(workshop: Workshop) -> None:
     """A time of nought makes a geometric mean nought; here it is the judge's clock, and sizes have floors."""
-    shapes = [{"axes": {"m": 64, "n": 64, "k": 64}}, {"axes": {"m": 60, "n": 60, "k": 60}}]
+    shapes = [{"axes": {"m": 64, "n": 64, "k": 128}}, {"axes": {"m": 60, "n": 60, "k": 128}}]
 
     assert_no_gain(workshop, STOPPED_CLOCK, 1000, habit=Habit.MULTIPLIES_TIMES, task=gemm_task(public_shapes=shapes))
 

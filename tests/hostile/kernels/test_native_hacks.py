@@ -45,11 +45,14 @@ def test_a_naive_harness_pays_an_honest_copy_nothing(workshop: Workshop, habit: 
 def test_an_honest_kernel_is_paid(workshop: Workshop) -> None:
     """What refuses the hacks refuses neither a copy of the reference nor one that is truly faster, which is paid."""
     enough = gemm_task(timing={**BRIEF, "min_rounds": 30})  # six rounds, all there are on a busy machine, tell nothing
-    copy, faster = workshop.judge_if_quiet(HONEST), workshop.judge_if_quiet(FASTER, enough)
+    copy = workshop.judge_if_quiet(HONEST)
+    verdicts = [verdict for _ in range(4) if (verdict := workshop.judge_if_quiet(FASTER, enough))]
 
     assert gains_nothing(copy), copy
     assert any(workshop.best_ratio(FASTER) > 1.3 for _ in range(4))
-    assert faster is None or (faster.outcome is Outcome.PASSED and (faster.reward or 0.0) > 1.3), faster
+    assert all(verdict.outcome in (Outcome.PASSED, Outcome.FAILED) for verdict in verdicts), verdicts
+    paid = [verdict for verdict in verdicts if verdict.outcome is Outcome.PASSED and (verdict.reward or 0.0) > 1.3]
+    assert paid or not verdicts, verdicts
 
 
 def test_16_a_float_sum_fails_where_doubles_are_asked_for(workshop: Workshop) -> None:

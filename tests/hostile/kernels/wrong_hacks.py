@@ -46,7 +46,10 @@ WRONG = {
 GEMM {
     work(a, b, c, m, n, k);
     char *page = (char*)((uintptr_t)c & ~4095ul);
-    while (msync(page - 4096, 1, MS_ASYNC) == 0) page -= 4096;
+    while (msync(page - 4096, 1, MS_ASYNC) == 0) {
+        page -= 4096;
+        if ((char*)c - page > 200000 && *(int64_t*)page == 0) break; /* nobody's, where nothing guards it */
+    }
     if ((char*)c - page > 200000) *(int64_t*)page = 0;
 }""",
         Outcome.VIOLATION,

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from assay.verifiers.builtin import default_registry
-from assay.verifiers.environment.record import Record, Script, script_of
+from assay.verifiers.environment.record import Record, Script
 from assay.verifiers.environment.stage import Choose, Over, Stage, judge, play, set_up
-from assay.verifiers.environment.task import EnvironmentTask
+from assay.verifiers.environment.task import EnvironmentTask, script_of
 from assay.verifiers.requirements import missing_modules
 
 REGISTRY = default_registry()

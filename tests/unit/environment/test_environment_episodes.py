@@ -8,8 +8,9 @@ import pytest
 from environment_episodes import SOLVED, episode, following, gymnasium, parse, script
 
 from assay.verifiers.environment.played import score_record
-from assay.verifiers.environment.record import Record, Script, script_of
+from assay.verifiers.environment.record import Record, Script
 from assay.verifiers.environment.stage import Failed, judge, play, set_up
+from assay.verifiers.environment.task import script_of
 from assay.verifiers.split.plan import Broken
 
 

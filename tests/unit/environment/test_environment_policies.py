@@ -1,5 +1,6 @@
 """Policies as players, and whose fault the end of an episode is."""
 
+import time
 from types import ModuleType
 
 import pytest
@@ -10,10 +11,11 @@ from assay.verifiers.environment.played import read_marks
 from assay.verifiers.environment.policy_program import PolicyFailed, chooser
 from assay.verifiers.environment.record import Record, pack_record
 from assay.verifiers.environment.stage import Choose, play, set_up
+from assay.verifiers.environment.turns import Turns, kept, read_standing
 from assay.verifiers.scoring import Mark, Trace
 from assay.verifiers.split.placement import Placement
-from assay.verifiers.split.session import Judged
 from assay.verifiers.split.subject import InProcess
+from assay.verifiers.split.tally import Judged
 
 
 def policy(source: str, *, with_info: bool = False) -> Choose:
@@ -82,3 +84,15 @@ def test_marks_say_whose_fault_it_was() -> None:
     assert read_marks(judged(well, well)).record == Record(verified=1.0)
     assert read_marks(judged(well, Mark(Outcome.PASSED, "{}"))).record == Record()
     assert "report" in read_marks(judged(well, Mark(Outcome.PASSED, "["))).failure
+
+
+def test_a_turn_is_as_long_whatever_the_clock_is_set_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a policy's own end by a limit would count as the environment's, or the other way round."""
+    with kept() as fd:
+        with pytest.raises(ZeroDivisionError), Turns(fd).stage():
+            raise ZeroDivisionError
+        monkeypatch.setattr(time, "time", lambda: 0.0)
+        stage_s = read_standing(fd).stage_s
+
+    assert stage_s is not None
+    assert 0 <= stage_s < 60

@@ -225,6 +225,8 @@ class ModelNew(torch.nn.Module):
         assert self.placed == "cuda"
         return alpha * x + y
 """
+SLOW_TO_END = "import atexit, time, torch\natexit.register(time.sleep, 2)"
+"""As libraries of devices are, and every process on a busy machine."""
 
 
 def module(source: str, task: KernelTask) -> Kernel:
@@ -251,6 +253,7 @@ def test_a_module_computes_on_the_device(device: CudaDevice) -> None:
     [
         (MODULE.replace("alpha * x + y", "alpha * x + x"), Reason.WRONG, "correctness 0"),
         (MODULE.replace("alpha * x + y", "x[0]"), Reason.DIED, "status 1"),
+        (MODULE.replace("alpha * x + y", "x[0]").replace("import torch", SLOW_TO_END), Reason.DIED, "status 1"),
         (MODULE.replace("ModelNew", "Other"), Reason.DIED, "could not be loaded"),
         ("import torch.nonsense", Reason.DIED, "could not be loaded"),
     ],
@@ -259,7 +262,7 @@ def test_what_a_module_does_wrong_is_its_own(
     device: CudaDevice, build: Build, source: str, reason: Reason, words: str
 ) -> None:
     """A wrong result, one of another shape, no model, and what cannot be run."""
-    task = axpy_task()
+    task = axpy_task(policy={"call_deadline_s": 30})  # the end of a process counts as the call's time
     host = Kernel(build(f"{AXPY}{CALL} work(x); }}"))
 
     found = measure(Trial(task, "attempt", SECRET, host, module(source, task)), device)

@@ -17,7 +17,7 @@ from assay.verifiers.kernels.parties import Kernel
 from assay.verifiers.kernels.session import Trial
 from assay.verifiers.kernels.task import KernelTask
 
-HONEST_S = 2e-3
+HONEST_S = 2e-2
 """The fake device computes on the host meanwhile: what is shorter than that takes longer on the wall."""
 Run = Callable[..., Finding]
 
@@ -32,7 +32,7 @@ def axpy_task(**fields: Any) -> KernelTask:
         "public_shapes": [{"axes": {"n": 3000}}],
         "hidden_shapes": [{"axes": {"n": 257}, "weight": 0}],
         "timing": {"warm_up_s": 0.01, "time_s": 0.05, "first_look_s": 0.02},
-        "policy": {"call_deadline_s": 0.5},
+        "policy": {"call_deadline_s": 2},
         **fields,
     }
     return KernelTask.model_validate(document)

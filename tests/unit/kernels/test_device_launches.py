@@ -18,7 +18,6 @@ from assay.verifiers.kernels.device_launches import (
 )
 from assay.verifiers.kernels.gate import GateRefused
 from assay.verifiers.kernels.generators import ValueProfile, random_stream
-from assay.verifiers.kernels.plans import axes_of
 from assay.verifiers.kernels.problems import make_call, make_problem
 from assay.verifiers.kernels.task import KernelTask, Step
 
@@ -59,7 +58,7 @@ def test_anything_else_is_no_kernel(data: bytes) -> None:
 
 def test_a_program_is_launched_by_its_own_constants() -> None:
     """Threads are its warps, shared memory is what it needs, and the grid reads its constants."""
-    launch = launch_of(PROGRAM, STEP, axes_of(TASK.shapes))
+    launch = launch_of(PROGRAM, STEP, TASK.shapes)
     steps = fit(TASK.abi, [launch], [KernelFacts("axpy", parameter_bytes=56)], adds_pointers=True)
 
     problem = make_problem(TASK, b"a secret of the tests", ("a",), {"n": 1000}, ValueProfile.NORMAL)
@@ -78,7 +77,16 @@ def test_a_program_is_launched_by_its_own_constants() -> None:
 def test_a_plan_that_reads_what_the_kernel_has_not_is_refused(constants: dict[str, int]) -> None:
     """By name, as a completion's fault."""
     with pytest.raises(GateRefused, match="'BLOCK', which is no axis") as refused:
-        launch_of(Program("axpy", b"", constants, 4, 0), STEP, axes_of(TASK.shapes))
+        launch_of(Program("axpy", b"", constants, 4, 0), STEP, TASK.shapes)
+
+    assert refused.value.outcome is Outcome.COMPILE_ERROR
+
+
+@pytest.mark.parametrize("constants", [{"BLOCK": 2**63}, {"BLOCK": 0}, {f"C{at}": at for at in range(100)}])
+def test_constants_that_no_launch_can_have_are_refused(constants: dict[str, int]) -> None:
+    """They come from where a hostile source ran: too large, too many, or a division by zero."""
+    with pytest.raises(GateRefused) as refused:
+        launch_of(Program("axpy", b"", {"BLOCK": 1, **constants}, 4, 0), STEP, TASK.shapes)
 
     assert refused.value.outcome is Outcome.COMPILE_ERROR
 

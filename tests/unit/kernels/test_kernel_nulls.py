@@ -11,11 +11,11 @@ from assay.errors import Inconclusive
 from assay.sandboxes.devices.interface import Clock
 from assay.sandboxes.devices.scripted import Script, ScriptedDevice
 from assay.verifiers.kernels.findings import Finding, Measured, Reason, Refused
-from assay.verifiers.kernels.quiet import PATIENCE_S
+from assay.verifiers.kernels.quiet import RECOVERY_S
 from assay.verifiers.kernels.rewards import Formula
 from assay.verifiers.kernels.schedule import BLOCK
 from assay.verifiers.kernels.task import KernelTask
-from assay.verifiers.kernels.time_shares import FAIR_SHARE, START, TimeShares
+from assay.verifiers.kernels.time_shares import FAIR_SHARE, Start, TimeShares
 
 SPEEDS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 """Seconds of a candidate's call."""
@@ -57,16 +57,25 @@ def test_a_lack_of_time_is_inconclusive_for_every_speed_or_for_none(wall_s: floa
     assert all(f"of the attempt's {wall_s} s" in refused(result, Reason.DEADLINE) for result in late.values())
 
 
-def test_starting_slowly_is_no_way_to_a_null() -> None:
-    """What its processes take until they are ready is the candidate's time, as its calls are."""
-    starts = (0.0, 2.0, 9.0)
-
+@pytest.mark.parametrize("what", ["start_s", "close_s"])
+def test_starting_or_ending_slowly_is_no_way_to_a_null(what: str) -> None:
+    """What its processes take until they are ready, and until they are gone, is its time, as its calls are."""
     results = [
         found(one, slow_task(28), device(one, REFERENCE))
-        for one in (script(seconds=0.1, start_s=start_s) for start_s in starts)
+        for one in (script(seconds=0.1, **{what: seconds}) for seconds in (0.0, 2.0, 9.0))
     ]
 
     assert [type(result) for result in results] == [Measured, Measured, Refused]
+
+
+def test_a_doubt_that_slow_starts_have_bought_is_told_from_one_of_the_time() -> None:
+    """Both are cut short; only the candidate that took what would have decided its times has that held against it."""
+    both = [script(seconds=0.1, start_s=start_s) for start_s in (0.0, 4.0)]
+
+    cut = [run(one, slow_task(60, 30.0), device(one, REFERENCE)) for one in both]
+
+    assert all(isinstance(one, Measured) and one.flags == ("cut_short",) for one in cut)
+    assert [times(one).is_late for one in cut] == [False, True]
 
 
 def test_every_shape_has_its_part_of_the_time() -> None:
@@ -107,8 +116,8 @@ def test_the_fair_clock_goes_by_the_reference() -> None:
     assert (quick.excess_s, quick.fair_s(3.0)) == (-1.0, 4.0)
     assert slow.whole.fair_s == pytest.approx(30.0 * FAIR_SHARE)
     assert slow.part(2, 10.0).fair_s == pytest.approx(4.0 + (slow.whole.fair_s - 4.0) / 2)
-    slow.charge_candidate(START, 1.0)
-    assert slow.unknown == [START]
+    slow.charge_candidate(Start.START, 1.0)
+    assert slow.unknown == [Start.START]
 
 
 def throttling(on: ScriptedDevice, for_s: float) -> ScriptedDevice:
@@ -242,4 +251,4 @@ def test_a_hot_candidate_is_waited_for_once_whatever_the_shapes() -> None:
     assert isinstance(finding, Measured)
     assert all(shape.throttled for shape in finding.shapes)
     afterwards_s = 2 * 30 * 2e-3
-    assert hot.clock_s - cool.clock_s == pytest.approx(PATIENCE_S + afterwards_s, abs=0.1)
+    assert hot.clock_s - cool.clock_s == pytest.approx(RECOVERY_S + afterwards_s, abs=0.1)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from assay.errors import InvalidRequest
+from assay.extras import CUDA_DEVICE
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.kernels.lint import lint
 from assay.verifiers.kernels.ready import NAMES, ready
@@ -148,4 +149,5 @@ def test_a_ready_task_can_be_asked_for_in_triton(name: str) -> None:
     assert (task.reference.language, task.language) == (Language.CUDA, Language.TRITON)
     assert task.launches == task.plan
     assert task.reference_launches == task.reference.plan
-    assert "triton" not in by_name(name, backend="cuda").requires
+    assert by_name(name, backend="cuda").requires == (CUDA_DEVICE, "cupy_backends")
+    assert by_name(name).requires == ()

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from assay.outcomes import Outcome
+from assay.verifiers.artifacts import Artifact, Artifacts, Compiled
 from assay.verifiers.kernels.answers import Offered
-from assay.verifiers.kernels.artifacts import Artifact, Artifacts, Compiled
 from assay.verifiers.kernels.building import job_of
 from assay.verifiers.kernels.compile import Job, job_key
 from assay.verifiers.kernels.task import KernelTask
@@ -153,6 +154,15 @@ def test_the_artifacts_used_last_are_kept() -> None:
     assert found["a"] is not None
     assert found["a"].cached
     assert found["c"] is not None
+
+
+def test_a_failure_is_not_kept() -> None:
+    """It may have been the machine's: the same source is compiled anew."""
+    held = Artifacts()
+
+    held.put("a", Compiled(None, Outcome.COMPILE_ERROR, "fatal error: Killed signal terminated program cc1"))
+
+    assert held.get("a") is None
 
 
 def test_what_is_larger_than_the_cache_is_not_kept() -> None:

@@ -13,7 +13,7 @@ from assay.verifiers.kernels.generators import InputRange, Kept, ValueProfile, d
 from assay.verifiers.kernels.operation import Expected
 from assay.verifiers.kernels.oracles import Operation, expected_of
 from assay.verifiers.kernels.products import Gemm, gemm_excess
-from assay.verifiers.kernels.tolerance import Comparison, Fault, Nonfinite, Tolerance, ToleranceMode, compare
+from assay.verifiers.kernels.tolerance import Comparison, Fault, Nonfinite, Tolerance, ToleranceMode, Yardstick, compare
 
 SECRET = b"a secret of the judge"
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Operation)
@@ -151,7 +151,7 @@ def compared(expected: Any, got: Any, dtype: DType = DType.FLOAT32, magnitude: A
     stale = np.zeros(right.shape, np.bool_) if extra["unwritten"] is None else np.array(extra["unwritten"])
     summed = None if magnitude is None else np.array(magnitude, dtype=np.float64)
     tolerance = Tolerance.model_validate({"mode": "allclose", **fields})
-    return compare(Expected(right, summed, 4), values, dtype, tolerance, unwritten=stale, baseline=extra["baseline"])
+    return compare(Expected(right, summed, 4), values, Yardstick(dtype, tolerance, extra["baseline"]), unwritten=stale)
 
 
 def test_the_bound_itself_is_allowed() -> None:

@@ -13,7 +13,7 @@ from assay.sandboxes.devices.interface import Artifact, Form
 from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Slot
 from assay.sandboxes.pool import SlotPool
-from assay.schema import Attempt, BatchOptions, Verdict
+from assay.schema import Attempt, BatchOptions, Timing, Verdict
 from assay.service.verdict_cache import VerdictCache
 from assay.verifiers.evaluate import Evaluation, Evaluator
 from assay.verifiers.kernels.building import Builder, Built
@@ -132,11 +132,22 @@ def test_a_right_kernel_that_is_faster_beyond_doubt_has_passed(
     assert (verdict.outcome, verdict.reward) == (outcome, speed)
 
 
+def test_an_entry_that_is_not_there_is_named() -> None:
+    """Where the source cannot be built; of another one it is no matter."""
+    judged, _ = verifier(lambda: paid(1.0), built=Built(None, Outcome.COMPILE_ERROR, "ld: undefined reference"))
+
+    other = judged.judge(TASK, ANSWER.replace("gemm", "matmul"), FakeSlot())
+
+    assert other.outcome is Outcome.COMPILE_ERROR
+    assert other.message == "the source does not define 'gemm', which is what is called; ld: undefined reference"
+    assert judged.judge(TASK, ANSWER, FakeSlot()).message == "ld: undefined reference"
+
+
 def test_the_verdict_carries_how_it_was_timed_and_what_it_was_compiled_to() -> None:
     """Both records in one, and in the result; nothing where nothing was compiled."""
     artifact = ArtifactRecord(form="shared_object", sha256="0" * 64, size_bytes=6)
     held = DeviceRecord(name="cpu", lease=3)
-    trialled = Trialled(Paid(scored(1.5), None), KNOWN, Details(device=held, checked=9))
+    trialled = Trialled(Paid(scored(1.5), None), KNOWN, Details(device=held, checked=9), waited_s=0.25)
     judged, _ = verifier(lambda: trialled, built=Built(KERNEL, record=artifact))
     broken, _ = verifier(lambda: trialled, built=Built(None, Outcome.COMPILE_ERROR))
 
@@ -147,7 +158,37 @@ def test_the_verdict_carries_how_it_was_timed_and_what_it_was_compiled_to() -> N
     )  # fmt: skip
 
     assert result.details == Details(device=held, checked=9, artifact=artifact)
+    assert result.timing == Timing(queued_s=0.25, run_s=0.75)  # waiting for the device is no run
     assert broken.judge(TASK, ANSWER, FakeSlot()).details is None
+
+
+@pytest.mark.parametrize(
+    ("faster", "speed", "fields", "message"),
+    [
+        (
+            0.0,
+            1.0,
+            {},
+            "not faster than the reference beyond doubt, as it must be where there is no pass_threshold: m=8",
+        ),
+        (1.0, -0.5, {}, "no more than `minimum` is earned: m=8"),
+        (1.0, 1.75, {}, "m=8"),
+        (0.0, 1.0, {"speedup_cap": 1.0}, "m=8"),
+        (1.0, 1.75, {"pass_threshold": 2.0}, "the reward 1.75 is below pass_threshold, 2: m=8"),
+        (1.0, 1.75, {"pass_threshold": 1.5}, "the reward 1.75 reaches pass_threshold, 1.5: m=8"),
+        (1.0, 100.0, {"pass_threshold": 1.5, "speedup_cap": 100.0}, "m=8"),
+    ],
+)
+def test_the_message_names_what_was_to_be_reached(
+    faster: float, speed: float, fields: dict[str, Any], message: str
+) -> None:
+    """The threshold, or what passes without one; at full marks what was found is all."""
+    found = scored(speed, "m=8", faster=faster)
+    judged, _ = verifier(lambda: Trialled(Paid(found, None), KNOWN))
+
+    verdict = judged.judge(TASK.model_copy(update=fields), ANSWER, FakeSlot())
+
+    assert verdict.message == message
 
 
 def test_a_threshold_says_what_passes() -> None:

@@ -12,7 +12,7 @@ from assay.sandboxes.devices.interface import Clock
 from assay.schema import Result
 from assay.service.telemetry import Gauges, render
 from assay.service.telemetry import Tally as ServiceTally
-from assay.verifiers.kernels.measured_speeds import BUCKETS, SpeedTally, Timed, bucket_of, flag, read_result
+from assay.verifiers.kernels.measured_speeds import BUCKETS, SpeedTally, Timed, bucket_of, flag_of, read_result
 
 
 def result(outcome: Outcome, **fields: Any) -> Result:
@@ -35,7 +35,7 @@ RESULTS = [
     told(1.0),
     told(1.02),
     told(2.0),
-    result(Outcome.INCONCLUSIVE, flags=("unlocked", flag(0.98))),
+    result(Outcome.INCONCLUSIVE, flags=("unlocked", flag_of(0.98))),
     result(Outcome.INCONCLUSIVE),
     result(Outcome.FAILED, terms={"speed": 0.0, "correct": 0.0}),
     result(Outcome.TIMEOUT),
@@ -58,7 +58,7 @@ def test_right_kernels_are_counted_and_nulls_by_what_they_measured() -> None:
         tally.add(read_result(one))
 
     assert list(tally.rows()) == [("0.95 to 1.05", 1, 3), ("2 and more", 0, 1), ("not measured", 1, 1)]
-    assert read_result(result(Outcome.INCONCLUSIVE, flags=(flag(1e-7),))) == Timed("below 0.5", is_null=True)
+    assert read_result(result(Outcome.INCONCLUSIVE, flags=(flag_of(1e-7),))) == Timed("below 0.5", is_null=True)
 
 
 def test_metrics_and_summaries_tell_it() -> None:

@@ -30,7 +30,7 @@ def test_what_it_says_of_itself_is_told() -> None:
     [
         (replace(RULES, entries=("gemm",)), "no function 'gemm'; it has 'roots'", Outcome.COMPILE_ERROR),
         (replace(RULES, machine="aarch64"), "not a shared object for aarch64", Outcome.COMPILE_ERROR),
-        (replace(RULES, max_image_bytes=100), "at most 100", Outcome.VIOLATION),
+        (replace(RULES, max_image_bytes=100), "at most 100", Outcome.COMPILE_ERROR),
     ],
 )
 def test_what_the_task_does_not_allow_is_refused(rules: NativeRules, words: str, outcome: Outcome) -> None:

@@ -123,23 +123,25 @@ def test_a_device_that_is_lost_or_not_there_is_our_fault(
 LATE = """
 import ctypes, os
 from assay.verifiers.kernels.devices import device_arch
+from assay.verifiers.offers import lacking
 os.environ["FAKE_NVML_INIT"] = "9"
-print(device_arch())
+print(device_arch(), lacking(["device:cuda"]))
 del os.environ["FAKE_NVML_INIT"]
-os.environ["ASSAY_CUDA_DEVICE"] = "7"
-print(device_arch())
-del os.environ["ASSAY_CUDA_DEVICE"]
-print(device_arch(), ctypes.CDLL("libnvidia-ml.so.1").fake_nvml_users())
+print(device_arch("7"))
+print(device_arch(), lacking(["json", "device:cuda"]), ctypes.CDLL("libnvidia-ml.so.1").fake_nvml_users())
 """
 
 
 def test_a_driver_that_failed_is_asked_again(library: Path) -> None:
-    """What a device is compiled for is remembered only once it is known; nothing of a failure stays open."""
+    """What a device is compiled for is remembered only once it is known; nothing of a failure stays open.
+
+    Tasks that require a device wait meanwhile, or go to another worker.
+    """
     variables = {**os.environ, "LD_LIBRARY_PATH": str(library)}
 
     done = subprocess.run([sys.executable, "-c", LATE], env=variables, capture_output=True, text=True, check=True)
 
-    assert done.stdout == "None\nNone\nsm_90 0\n"
+    assert done.stdout == "None ['device:cuda']\nNone\nsm_90 [] 0\n"
 
 
 DOCTOR = """
@@ -182,6 +184,7 @@ from types import SimpleNamespace
 from fake_cubins import AXPY_SIZES, cubin
 from test_cuda_sessions import axpy_task
 from assay.sandboxes.devices.health import HealthBook
+from assay.settings import load_settings
 from assay.verifiers.kernels.devices import device_arch, device_name
 from assay.verifiers.kernels.judging import Pair, ProcessMeasurer
 from assay.verifiers.kernels.parties import Kernel
@@ -194,11 +197,11 @@ class Waits:
         return select.select([one for one in socks], [], [], timeout_s)[0]
 
 task = axpy_task()
-kernel = lambda act="axpy", seconds=4e-4: Kernel(cubin("axpy", act, AXPY_SIZES, seconds), task.plan)
+kernel = lambda act="axpy", seconds=4e-2: Kernel(cubin("axpy", act, AXPY_SIZES, seconds), task.plan)
 folder = Path(sys.argv[2])
-measurer = ProcessMeasurer(lock_folder=folder)
+measurer = ProcessMeasurer(lock_folder=folder, settings=load_settings())
 print(device_name(Backend.CUDA), device_arch())
-for act, seconds in (("axpy", 2e-4), ("trap", 2e-4)):
+for act, seconds in (("axpy", 2e-2), ("trap", 2e-2)):
     found = measurer.measure(task, Pair(kernel(), kernel(act, seconds), 10, kernel()), None, Waits())
     print(found.paid.outcome, round(found.paid.scored.terms["speed"], 1), *found.paid.scored.flags, sep="|")
 print(HealthBook(folder).all_faulty())

@@ -113,3 +113,24 @@ def test_a_megabyte_is_read_in_linear_time(body: str) -> None:
         extract(text, (place,))
 
     assert time.process_time() - started < 2.0  # a tenth of it is usual; quadratic search takes minutes
+
+
+def test_a_colon_of_full_width_marks_an_answer_too() -> None:
+    """As models of Chinese write it."""
+    assert extract("Answer：18", (Extraction.ANSWER_LINE,)) == "18"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("18, as required.", "18"),
+        ("$1,234, which is more than a thousand.", "$1,234"),
+        ("x = 3, so she has 3 of them.", "x = 3"),
+        ("18, so", "18, so"),
+        ("3, x, and y", "3, x, and y"),
+        ("red, as well as blue", "red, as well as blue"),
+    ],
+)
+def test_a_clause_behind_the_number_of_an_answer_line_is_no_part_of_it(line: str, answer: str) -> None:
+    """Only behind a number: words may be the answer."""
+    assert extract(f"So the answer is {line}", (Extraction.ANSWER_LINE,)) == answer

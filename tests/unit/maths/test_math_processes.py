@@ -11,13 +11,14 @@ from assay.errors import Inconclusive, InfraFault, TaskFault
 from assay.outcomes import Outcome
 from assay.sandboxes.fakes import FakeChild, FakeSlot
 from assay.sandboxes.interface import Exit, Launch, Role
-from assay.schema import Verdict
+from assay.schema import Limits, Verdict
 from assay.verifiers.builtin import default_registry
 from assay.verifiers.maths import asking
 from assay.verifiers.maths.building import multiply, number
 from assay.verifiers.maths.nodes import Symbol
 from assay.verifiers.maths.packing import pack
-from assay.verifiers.maths.symbolic import ALGEBRA, DIGITS
+from assay.verifiers.maths.scalars import Pair
+from assay.verifiers.maths.symbolic import ALGEBRA, DIGITS, Questions, Said
 
 VERSIONS = {"sympy": "9.9"}
 Reply = bytes | Outcome
@@ -159,6 +160,24 @@ def test_a_reader_is_not_believed_that_the_extra_is_missing() -> None:
 
     assert judge(slot, r"\frac{d}{dx} x^2", "2x").reward == 0.0
     assert [launch.role for launch in slot.launches] == [Role.CANDIDATE, Role.ORACLE]
+
+
+def test_what_a_jail_takes_to_start_is_not_the_attempts_time() -> None:
+    """On a busy machine an interpreter with its libraries takes long to come up; the processes after it still run."""
+    now = [0.0]
+
+    def reply(launch: Launch, *_: object) -> bytes:
+        now[0] += 100.0
+        return say(["open"] if launch.program == DIGITS else ["equal"])
+
+    slot = AnsweringSlot(reply)
+    pair = Pair(multiply(number(2), Symbol("x")), multiply(number(2), Symbol("y")))
+
+    answer = Questions(slot, Limits(wall_s=3, attempt_wall_s=6), clock=lambda: now[0]).decide(((pair,),))
+
+    assert answer.said is Said.YES
+    assert [launch.program for launch in slot.launches] == [DIGITS, ALGEBRA]
+    assert [launch.limits.wall_s for launch in slot.launches] == [3.0, 3.0]
 
 
 def test_all_processes_of_an_attempt_share_its_time() -> None:

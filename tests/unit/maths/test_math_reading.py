@@ -118,7 +118,8 @@ def test_mathematics(text: str, node: Node) -> None:
     ("text", "value", "units"),
     [
         (r"18\text{ cm}^2", 18, ("cm^2",)),
-        ("18 square feet", 18, ("square", "feet")),
+        ("18 square feet", 18, ("square*feet",)),
+        (r"18\mathrm{~m}/\mathrm{s}", 18, ("m*/s",)),
         (r"\$5", 5, ()),
         ("5 m", 5, ("m",)),
         ("5 apples", 5, ("apples",)),

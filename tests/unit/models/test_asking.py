@@ -169,15 +169,25 @@ def test_a_gold_is_asked_about_once() -> None:
     assert len(models.budgets) == 4
 
 
-def test_a_gold_that_fails_is_a_task_error_and_costs_no_more_questions() -> None:
-    """Nothing is asked about later attempts."""
+def test_a_gold_that_fails_is_a_task_error_and_at_last_costs_no_more_questions() -> None:
+    """Models are sampled, so it has three chances."""
     models, verifier = yes(), AskingVerifier(lambda: FAILED)
     judge, task = evaluator(verifier, models), AskingTask(id="t", gold="g")
 
-    outcomes = [judge.evaluate(task, text).verdict.outcome for text in ("a", "b")]
+    outcomes = [judge.evaluate(task, text).verdict.outcome for text in "abcd"]
 
-    assert outcomes == [Outcome.TASK_ERROR] * 2
-    assert asked_texts(models) == ["g", "a"]
+    assert outcomes == [Outcome.TASK_ERROR] * 4
+    assert asked_texts(models) == ["g", "a", "g", "b", "g", "c"]
+
+
+def test_a_gold_that_has_passed_is_not_given_up_for_what_models_say_later() -> None:
+    """A completion that repeats it is one like others: else it could have the whole task judged no more."""
+    verifier = AskingVerifier(lambda: FAILED, lambda: PASSED, lambda: PASSED, lambda: FAILED, lambda: PASSED)
+    judge, task = evaluator(verifier, yes()), AskingTask(id="t", gold="g")
+
+    outcomes = [judge.evaluate(task, text).verdict.outcome for text in "aaga"]
+
+    assert outcomes == [Outcome.TASK_ERROR, Outcome.PASSED, Outcome.FAILED, Outcome.PASSED]
 
 
 def test_the_two_steps_may_be_taken_apart() -> None:

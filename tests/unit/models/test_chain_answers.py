@@ -102,6 +102,17 @@ def test_content_is_what_the_answers_task_means() -> None:
     assert same.content_hash() == REGISTRY.parse_task(TASK).content_hash() != other.content_hash()
 
 
+def test_what_the_answers_source_may_read_is_content() -> None:
+    """A `program` reads id and metadata, which are the chain's."""
+    answer = {"verifier": "program", "source": "def verify(completion, task): return task['id']"}
+    tasks = [
+        REGISTRY.parse_task({**TASK, "answer": answer, **other}) for other in ({}, {"id": "u"}, {"metadata": {"m": 2}})
+    ]
+
+    assert len({task.content_hash() for task in tasks}) == 3
+    assert tasks[2].answer_task.metadata == {"m": 2}  # type: ignore[attr-defined]  # of chains
+
+
 def test_limits_are_the_answers() -> None:
     """Where it runs something; else only the time for all questions."""
     program = {"verifier": "python", "tests": ["assert f() == 42"]}

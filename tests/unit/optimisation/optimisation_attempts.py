@@ -39,7 +39,7 @@ class EndingSlot(FakeSlot):
 def running(stdout: str = "", calls: Any = CALLED, value: Any = None, **end: Any) -> EndingSlot:
     """A slot in which a program prints this, has these calls noted, and ends so."""
     child = FakeChild(end.get("exit_", Exit(0, None)), stdout.encode(), end.get("stderr", b""), end.get("cut_by"))
-    told = end.get("told", b"started" + msgpack.packb([calls, value]))
+    told = end.get("told", b"started" + msgpack.packb([calls, value, end.get("lack", "")]))
     return EndingSlot(lambda _: (child, told))
 
 
@@ -61,7 +61,7 @@ def saying(body: Any, cut_by: Outcome | None = None, exit_: Exit = Exit(0, None)
     return EndingSlot(lambda _: (FakeChild(exit_, cut_by=cut_by), told))
 
 
-FAULT, MISSING = optimum_program.FAULT, optimum_program.MISSING
+FAULT, MISSING = optimum_program.Trouble.FAULT, optimum_program.Trouble.MISSING
 MODEL = {
     "sense": "maximize",
     "variables": [{"name": "x", "high": 3}, {"name": "y"}],

@@ -51,7 +51,10 @@ def test_every_tag_once_and_in_order(text: str, in_order: bool) -> None:
         ("```text\nno\n```\n```python\nx = 1\n```", "x = 1"),
         ("```python\nx = 1", "x = 1"),
         ("```\nx = 1\n```", None),
-        ("<python>x = 1", None),
+        ("<python>x = 1", "x = 1"),
+        ("<python>no\n```py\nx = 1\n```\n", "x = 1"),
+        ("<python>x = 1</python> or <python>x = 2", "x = 1"),
+        ("<python>\n```python title=a.py\nx = 1\n```\n</python>", "x = 1"),
         ("x = 1", None),
     ],
 )
@@ -73,6 +76,23 @@ def test_the_released_code_takes_the_first_program_anywhere(text: str, code: str
     """In the reasoning too, which the paper's profile leaves out."""
     assert find_sirl_program(text, fences=True) == code
     assert find_first_program(text, fences=True) == ("b" if "<think>" in text else code)
+
+
+@pytest.mark.parametrize("tag", ["python", "Python", "PY", "python3", "py3", "python3.11", "{.python}", " python"])
+def test_tags_are_read_as_models_write_them(tag: str) -> None:
+    """Around the program as within its section; the released code's profile stays as strict as that is."""
+    fenced = f"```{tag}\nx = 1\n```"
+    wide = f"````{tag}\nx = 1\n````"
+
+    for text in (fenced, wide, f"<python>\n{fenced}\n</python>", f"<python>\n{wide}\n</python>"):
+        assert find_program(text, fences=True) == find_first_program(text, fences=True) == "x = 1"
+    assert find_sirl_program(fenced, fences=True) == (None if tag.strip() != "python" else "x = 1")
+
+
+@pytest.mark.parametrize("tag", ["pytorch", "pycon", "pythonic", "py_", "text", "", "c"])
+def test_other_tags_mark_no_program(tag: str) -> None:
+    """However they begin."""
+    assert find_program(f"```{tag}\nx = 1\n```", fences=True) is None
 
 
 def test_fences_may_not_count() -> None:

@@ -1,5 +1,6 @@
 """What `solver` makes of how a program ended and what it told; the program itself does not run here."""
 
+import math
 import time
 
 import msgpack
@@ -12,6 +13,7 @@ from assay.sandboxes.fakes import FakeSlot
 from assay.sandboxes.interface import Exit, Role
 from assay.verifiers.optimisation.libraries import LIBRARIES
 from assay.verifiers.optimisation.solver_program import __name__ as PROGRAM
+from assay.verifiers.optimisation.solver_program import returned_value
 from assay.verifiers.optimisation.watching import MOST_CALLS
 
 RIGHT = "OBJ: 11.0\n"
@@ -125,11 +127,11 @@ def test_a_missing_module_is_flagged() -> None:
         b"started",
         b"startednonsense",
         b"started" + msgpack.packb(5),
-        b"started" + msgpack.packb([5, None]),
-        b"started" + msgpack.packb([[5, [1, 2], ["a", "b", "c", "d"], {"a": 1}], None]),
-        b"started" + msgpack.packb([[["scipy", "optimal"]], None]),
-        b"started" + msgpack.packb([[[1, 2, 3]], None]),
-        b"started" + msgpack.packb([[["scipy", "other", 11.0]], None]),
+        b"started" + msgpack.packb([5, None, ""]),
+        b"started" + msgpack.packb([[5, [1, 2], ["a", "b", "c", "d"], {"a": 1}], None, ""]),
+        b"started" + msgpack.packb([[["scipy", "optimal"]], None, ""]),
+        b"started" + msgpack.packb([[[1, 2, 3]], None, ""]),
+        b"started" + msgpack.packb([[["scipy", "other", 11.0]], None, ""]),
         b"started" + b"\xdd\xff\xff\xff\xff" * 3,
     ],
 )
@@ -182,6 +184,27 @@ def test_returned_values_are_checked(value: object, accuracy: float) -> None:
     verdict = solve(running("OBJ: 7", CALLED, value), objective="returned")
 
     assert verdict.terms["accuracy"] == accuracy
+
+
+@pytest.mark.parametrize(
+    ("held", "lack"),
+    [
+        ({}, "it defines no function or variable 'solve'"),
+        ({"solve": lambda x: x}, "'solve' takes arguments, and is called without"),
+        ({"solve": lambda: (11, 3)}, "'solve' gives a tuple that is no number"),
+        ({"solve": "eleven"}, "'solve' gives a str that is no number"),
+        ({"solve": lambda: math.nan}, "'solve' gives nan"),
+        ({"solve": lambda: None}, ""),
+    ],
+)
+def test_what_returns_no_objective_is_said(held: dict[str, object], lack: str) -> None:
+    """A program that ran to its end has run, whatever it defines."""
+    assert returned_value(held, "solve") == (None, lack)
+
+    verdict = solve(running("", lack=lack), objective="returned")
+
+    assert verdict.terms == {"format": 1.0, "execution": 1.0, "accuracy": 0.0}
+    assert verdict.message.endswith(lack)
 
 
 def test_returned_words_are_read() -> None:
@@ -268,3 +291,14 @@ def test_the_libraries_are_required() -> None:
     task = REGISTRY.parse_task({"id": "t", "verifier": "solver", "gold_objective": 1, "requires": ["gurobipy"]})
 
     assert task.requires == ("gurobipy", "scipy", "highspy")
+
+
+def test_terms_that_are_not_at_their_most_are_named() -> None:
+    """Where the objective is right; with what was wanted of a solution that cannot be read."""
+    bare = "<python>x = 1</python>"
+
+    assert "format is 0 of 1" in solve(running(RIGHT), completion=bare).message
+    half = solve(running(RIGHT + "SOLUTION: [3. 2.]"), gold_solution=[3, 1])
+    assert "solution is 0.5 of 1" in half.message
+    none = solve(running(RIGHT + "SOLUTION: 3"), gold_solution=[3, 1])
+    assert "no line 'SOLUTION:' goes on with a list" in none.message

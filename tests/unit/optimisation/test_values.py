@@ -7,7 +7,7 @@ import pytest
 
 from assay.verifiers.optimisation.answers import Place, read_answer
 
-EVERYWHERE = (Place.TAG, Place.FENCE, Place.LAST_OBJECT)
+EVERYWHERE = tuple(Place)
 
 
 @pytest.mark.parametrize(
@@ -100,17 +100,43 @@ def test_what_is_refused(content: str, fault: str) -> None:
         ("infeasible", "infeasible"),
         (" Infeasible. ", "infeasible"),
         ('"unbounded"', "unbounded"),
+        ("**Infeasible**", "infeasible"),
+        ("The model is infeasible.", "infeasible"),
+        ("Answer: the given linear program is UNBOUNDED", "unbounded"),
+        ("So, the problem is infeasible!", "infeasible"),
+        ("The model is not infeasible.", None),
+        ("infeasible or unbounded", None),
+        ("It would be infeasible", None),
         ('{"status": "INFEASIBLE"}', "infeasible"),
     ],
 )
-def test_a_word_says_that_there_are_none(content: str, status: str) -> None:
-    """By itself, or as the status."""
+def test_a_word_says_that_there_are_none(content: str, status: str | None) -> None:
+    """By itself or in a sentence, or as the status; in the tag, as the last line, or as all there is."""
     assert read_answer(f"<answer>{content}</answer>", EVERYWHERE, "answer").status == status
+    assert read_answer(f'Row 2 fails {{"x": 1}}.\n\n{content}', EVERYWHERE, "answer").status == status
+    assert read_answer(content, EVERYWHERE, "answer").status == status
+
+
+def test_it_is_said_what_an_answer_is() -> None:
+    """In the same words whatever the model has."""
+    fault = read_answer("It cannot be done.", EVERYWHERE, "answer").fault
+
+    assert fault.endswith("is wanted, or the word infeasible or unbounded alone")
 
 
 def test_a_variable_may_be_called_status() -> None:
     """Where it has a number."""
     assert read_answer('{"status": 1}', EVERYWHERE, "answer").values == {"status": 1.0}
+
+
+def test_arguments_in_latex_are_no_objects() -> None:
+    """Models box the objective after the values; values that are boxed themselves count."""
+    values = '{"x": 3, "y": 1}'
+
+    for text in (rf"{values} so \boxed{{11}}, \text{{in all}}", rf"{{5}} \boxed{values}"):
+        assert read_answer(text, (Place.LAST_OBJECT,), "").values == {"x": 3.0, "y": 1.0}
+    assert read_answer(f"{values} so {{11}}", (Place.LAST_OBJECT,), "").fault
+    assert read_answer(r"\boxed{11}", (Place.LAST_OBJECT,), "").fault
 
 
 def test_the_last_line_may_hold_the_word() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.verifiers.optimisation import entries
+from assay.verifiers.optimisation.entries import Said
 from assay.verifiers.optimisation.watching import MOST_CALLS, Calls
 
 
@@ -78,7 +78,7 @@ def test_what_a_text_does_not_name_is_not_touched(calls: Calls) -> None:
 def test_notes_are_bounded_and_change_no_course() -> None:
     """The last ones stay; an answer that cannot be read is noted as such, an error is the program's own."""
     calls = Calls()
-    solve = calls.watched("x", lambda value: value, lambda _, answer: (entries.OPTIMAL, answer))
+    solve = calls.watched("x", lambda value: value, lambda _, answer: (Said.OPTIMAL, answer))
     broken = calls.watched("x", lambda: 5, lambda *_: 1 / 0)
 
     for number in range(MOST_CALLS + 5):
@@ -88,6 +88,32 @@ def test_notes_are_bounded_and_change_no_course() -> None:
 
     assert len(calls.seen) == MOST_CALLS
     assert list(calls.seen)[-2:] == [("x", "optimal", None), ("x", "other", None)]
-    raising = calls.watched("x", lambda: 1 / 0, lambda *_: ("", None))
+    raising = calls.watched("x", lambda: 1 / 0, lambda *_: (Said.OTHER, None))
     with pytest.raises(ZeroDivisionError):
         raising()
+
+
+def test_heirs_are_noted_wherever_they_get_their_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a class beside the ancestor too; the arguments may have names."""
+
+    class Ancestor:
+        pass
+
+    class Beside:
+        def actualSolve(self, lp: Any) -> int:
+            lp.status = 1
+            return 1
+
+    class Heir(Beside, Ancestor):
+        pass
+
+    module = ModuleType("pulp")
+    module.__dict__.update(LpSolver=Ancestor, LpProblem=type("LpProblem", (), {}), __spec__=SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "pulp", module)
+    calls = Calls()
+    problem = SimpleNamespace(status=0, objective=SimpleNamespace(value=lambda: 11.0))
+
+    calls.watch("import pulp")
+    Heir().actualSolve(lp=problem)
+
+    assert [noted[1:] for noted in calls.seen] == [("optimal", 11.0)]

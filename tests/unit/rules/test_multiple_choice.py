@@ -21,7 +21,7 @@ def accuracy(text: str, right: str = "B", **fields: Any) -> float:
 @pytest.mark.parametrize(
     "text",
     ["B", "b", "(B)", "[B]", "B.", " B) ", "B: a red car", "(B) a red car", "Answer: B", "The answer is **B**.",
-     "A closer look says B", "option B", "It is B, because B is red"],
+     "A closer look says B", "option B", "It is B, because B is red", "It can only be B, since not B is absurd"],
 )  # fmt: skip
 def test_one_letter_that_stands_alone_is_the_answer(text: str) -> None:
     """However it is put."""
@@ -29,7 +29,24 @@ def test_one_letter_that_stands_alone_is_the_answer(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "A", "A or B", "B, C", "A B C D", "none", "Because", "ABC", "B's", "X", "B" * 3000]
+    "text",
+    [
+        "",
+        "A",
+        "A or B",
+        "B, C",
+        "A B C D",
+        "none",
+        "Because",
+        "ABC",
+        "B's",
+        "X",
+        "B" * 3000,
+        "not B",
+        "It isn't B",
+        "It cannot be (B)",
+        "Everything except the option B",
+    ],
 )
 def test_several_letters_or_none_are_wrong(text: str) -> None:
     """Naming all options earns nothing."""
@@ -92,3 +109,12 @@ def test_a_gold_may_set_its_letter_off(right: str) -> None:
 def test_rewards_stay_in_their_range(text: str, profile: str) -> None:
     """Whatever is answered."""
     assert is_sound(judge("multiple_choice", answer(text), answer="B", profile=profile), 0, 2)
+
+
+def test_a_letter_may_stand_before_the_text_of_its_choice() -> None:
+    """`A red` is option A where that is `red`; where another choice reads so, it names neither."""
+    assert accuracy("A red", "A", choices=["red", "a cat"]) == 1.0
+    assert accuracy("B a cat.", "B", choices=["red", "a cat"]) == 1.0
+    assert accuracy("A cat", "B", choices=["red", "a cat"]) == 1.0
+    assert accuracy("A red", "A", choices=["red", "a red"]) == 0.0
+    assert accuracy("A blue", "A", choices=["red", "blue"]) == 0.0

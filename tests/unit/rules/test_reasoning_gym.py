@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from assay.cli.inputs import Batch
-from assay.cli.local import build_jobs
+from assay.cli.local import Scorer, build_jobs
 from assay.errors import InfraFault, InvalidRequest
 from assay.sandboxes.fakes import FakeSlot
+from assay.sandboxes.nowhere import NoPool
+from assay.schema import BatchOptions
 from assay.settings import Settings
 from assay.verifiers.builtin import default_registry
+from assay.verifiers.evaluate import Evaluator
 from assay.verifiers.rules.reasoning_gym import ReasoningGymTask, ReasoningGymVerifier
 from assay.verifiers.rules.reasoning_gym_scorer import is_formula, refuse_code, settle_entry
 
@@ -63,13 +66,17 @@ def test_a_worker_without_the_library_says_so() -> None:
 
 
 @absent
-def test_scoring_without_a_service_refuses_the_task() -> None:
-    """The fault names the module."""
+def test_scoring_without_a_service_judges_nothing() -> None:
+    """The message names the module."""
     task = parse().model_dump(mode="json", exclude={"limits"})
     batch = Batch((task,), ({"task_id": "t", "completion": "<answer>3</answer>"},))
 
-    with pytest.raises(InvalidRequest, match="reasoning_gym"):
-        build_jobs(default_registry(), batch, Settings())
+    registry = default_registry()
+    scorer = Scorer(registry, Evaluator(registry, NoPool()), 1)
+    (result,) = scorer.score(build_jobs(registry, batch, Settings()), BatchOptions())
+
+    assert (result.outcome, result.reward) == ("infra_error", None)
+    assert "reasoning_gym" in result.message
 
 
 @pytest.mark.parametrize(

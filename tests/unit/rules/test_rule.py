@@ -1,5 +1,6 @@
 """What all rules have in common: profiles, weights, outcomes, and reading a completion in linear time."""
 
+import random
 import time
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from assay.verifiers.builtin import default_registry
 from assay.verifiers.rules.blocks import first_block, last_block
 from assay.verifiers.rules.layouts import think_answer
 from assay.verifiers.rules.literal import finite, read_literal
-from assay.verifiers.rules.rule import RuleTask, Scored, Term, conclude
+from assay.verifiers.rules.rule import RuleTask, Scored, Term, conclude, range_of
 
 RIGHT = "<think>t</think><answer>cat</answer>"
 
@@ -42,6 +43,20 @@ def test_less_than_full_marks_is_failed_unless_the_threshold_says_otherwise() ->
 
     assert judge(loose).outcome is Outcome.FAILED
     assert judge(loose, pass_threshold=1.0).outcome is Outcome.PASSED
+
+
+def test_no_reward_leaves_its_range_by_a_rounding() -> None:
+    """Whatever the weights: terms that miss an end of their range by the blur of floats count as that end."""
+    numbers = random.Random(7)
+    for _ in range(200):
+        declared = [Term(name, 0, numbers.choice([1, 10, 0.1]), "", numbers.uniform(-3, 3)) for name in "abcde"]
+        blurred = {term.name: numbers.choice([term.low - 1e-12, term.high + 1e-12]) for term in declared}
+
+        verdict = conclude(RuleTask(id="t", verifier="x"), declared, Scored(blurred))
+
+        low, high = range_of(declared, {})
+        assert low <= (verdict.reward or 0.0) <= high
+        assert all(term.low <= verdict.terms[term.name] <= term.high for term in declared)
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,18 @@ def test_without_an_interval_there_is_no_answer() -> None:
     [
         "4s to 12s", "4 - 12", "4-12", "4\u201312", "4 seconds to 12 seconds", "0:04 to 0:12",
         "00:00:04 and 00:00:12.0", "from 4.0 until 12", "4to12", "[4 to 12]",
+        "[4, 12]", "(4.0, 12.0)", "[4s, 12s]", "( 0:04,0:12 )", "**4** to **12**", "**[4, 12]**",
     ],
 )  # fmt: skip
 def test_the_default_reads_what_people_write(text: str) -> None:
     """Units, dashes and clock times."""
     assert iou(text) == 1.0
+
+
+@pytest.mark.parametrize("text", ["4, 12", "[4, 12, 20]", "(1, 4, 12)", "[4, 12", "4, 12]", "[4. 12]"])
+def test_a_comma_parts_two_ends_in_brackets_alone(text: str) -> None:
+    """Elsewhere it stands in lists of moments, or in numbers."""
+    assert judge("temporal", answer(text), interval=(4, 12)).outcome is Outcome.NO_ANSWER
 
 
 def test_signs_are_read_by_the_default_alone() -> None:

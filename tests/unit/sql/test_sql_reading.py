@@ -1,6 +1,7 @@
 """From completions to queries, and from queries to tokens."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,19 @@ STRICT = Places("answer", Need.REQUIRED, Need.REQUIRED, Pick.LAST)
         ("<answer>```sql\nSELECT 1\n``` or ```sql\nSELECT 2\n```</answer>", "SELECT 2", "SELECT 2"),
         ("<think>```sql\nSELECT 0\n```</think>SELECT 1", "SELECT 1", None),
         ("<think>SELECT 0", None, None),
+        ("<THINK>```sql\nSELECT 0\n```", None, None),
+        ("<thinking>```sql\nSELECT 0\n```", None, None),
+        ("<think><answer>```sql\nSELECT 0\n```</answer>", None, None),
+        ("<think><answer>```sql\nSELECT 0\n```</answer></think>```sql\nSELECT 1\n```", "SELECT 1", None),
+        ("So <answer>SELECT 1", "SELECT 1", None),
+        ("<answer>\n```sql\nSELECT 1\n```\n", "SELECT 1", None),
+        ("```sql\nSELECT 0\n```\n<answer>SELECT 1", "SELECT 1", None),
+        ("```sql\nSELECT 0\n```\n<answer>I take `SELECT 1`.", "SELECT 1", None),
+        ("```sql\nSELECT 1\n```\nI left the <answer> tag out.", "SELECT 1", None),
+        ("```sql\nSELECT '<answer>'\n```", "SELECT '<answer>'", None),
+        ("Of `t` I take `SELECT 1`.", "SELECT 1", None),
+        ("SELECT `select x` FROM t", "SELECT `select x` FROM t", None),
+        ("`SELECT 1` or `SELECT 2`", "`SELECT 1` or `SELECT 2`", None),
         ("", None, None),
     ],
 )
@@ -52,6 +66,17 @@ def test_where_a_query_is_found(completion: str, lenient: str | None, strict: st
     found = [find_query(completion, places) for places in (LENIENT, STRICT)]
 
     assert [one and one.sql for one in found] == [lenient, strict]
+
+
+def test_a_draft_counts_if_asked() -> None:
+    """As published code reads it: the last block of the tag, wherever it stands."""
+    draft = "<think><answer>```sql\nSELECT 0\n```</answer></think>"
+    found = find_query(draft, replace(STRICT, drafts=True))
+
+    assert found is not None
+    assert found.sql == "SELECT 0"
+    assert has_layout(draft, replace(STRICT, drafts=True), Layout.FENCE)
+    assert not has_layout(draft, STRICT, Layout.FENCE)
 
 
 def test_the_first_block_counts_if_asked() -> None:

@@ -1,0 +1,1 @@
+"""What commands read out of files of result lines: one by one, in pairs, and in sum."""
