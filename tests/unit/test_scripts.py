@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.extras import EXTRAS
+from assay.verifiers.languages.launcher_program import PATH
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = [*sorted((ROOT / "script").iterdir()), ROOT / ".ci" / "run"]
@@ -51,3 +52,15 @@ def test_ci_runs_script_test_and_lets_nothing_be_skipped() -> None:
     assert "script/check --static" in lines
     assert lines[-1] == "script/test --unchecked"
     assert "export ASSAY_REQUIRE=redis,jail,docker,gcc,nvcc,languages,parquet,peers" in lines
+
+
+def test_tools_outside_of_where_jails_look_are_not_there(tmp_path: Path) -> None:
+    """A compiler in a user's home, first on the PATH, is none that an attempt could run."""
+    tool = tmp_path / "tool-of-a-user"
+    tool.write_text("#!/bin/sh\n", encoding="utf-8")
+    tool.chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{PATH}"}
+
+    assert subprocess.run([tool.name], env=path).returncode == 0
+    assert subprocess.run([ROOT / "script" / "seen-in-jails", "sh"], env=path).returncode == 0
+    assert subprocess.run([ROOT / "script" / "seen-in-jails", "sh", tool.name], env=path).returncode == 1
