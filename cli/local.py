@@ -204,12 +204,12 @@ class TaskReader:
         check_equal(self.read(known, path), self.read(other, path), path=path)
 
 
-def build_jobs(registry: Registry, batch: Batch, settings: Settings, profile: str | None = None) -> list[Job]:
-    """Type a batch of documents, within what `settings` allow; `profile` is that of tasks that name none.
+def build_jobs(registry: Registry, batch: Batch, settings: Settings) -> list[Job]:
+    """Type a batch of documents, within what `settings` allow.
 
     Raises InvalidRequest naming the first fault's path.
     """
-    tasks = _read_tasks(TaskReader(registry, settings, profile), batch)
+    tasks = _read_tasks(TaskReader(registry, settings, None), batch)
     counts: dict[str, int] = dict.fromkeys(tasks, 0)
     jobs = []
     for index, document in enumerate(batch.attempts):

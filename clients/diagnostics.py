@@ -71,24 +71,22 @@ def diagnose(
     columns = _statistics(values, numbers, len(labels), completions)
     counts = np.bincount(numbers, minlength=len(labels)).tolist()
     scored = np.bincount(numbers[~np.isnan(values)], minlength=len(labels)).tolist()
-    told = {name: [None if np.isnan(value) else value for value in column.tolist()] for name, column in columns.items()}
-    all_pass, all_fail = columns["lowest"] >= threshold, columns["highest"] < threshold
-    return [
-        GroupDiagnosis(
-            group=group,
-            count=counts[number],
-            scored=scored[number],
-            mean=told["mean"][number],
-            population_deviation=told["population_deviation"][number],
-            sample_deviation=told["sample_deviation"][number],
-            all_pass=bool(all_pass[number]),
-            all_fail=bool(all_fail[number]),
-            is_tie=scored[number] > 1 and told["lowest"][number] == told["highest"][number],
-            duplicate_share=told["duplicate_share"][number],
-            length_correlation=told["length_correlation"][number],
+    found = []
+    for number, group in enumerate(labels):
+        told = {name: None if np.isnan(column[number]) else float(column[number]) for name, column in columns.items()}
+        lowest, highest = told.pop("lowest"), told.pop("highest")
+        found.append(
+            GroupDiagnosis(
+                group=group,
+                count=counts[number],
+                scored=scored[number],
+                all_pass=lowest is not None and lowest >= threshold,
+                all_fail=highest is not None and highest < threshold,
+                is_tie=scored[number] > 1 and lowest == highest,
+                **told,
+            )
         )
-        for number, group in enumerate(labels)
-    ]
+    return found
 
 
 def informative(rewards: Rewards, groups: Groups = None) -> Mask:
@@ -154,11 +152,12 @@ def _statistics(
     lengths = np.array([len(text) for text in completions or ()], dtype=np.float64)
     for places in blocks(numbers, ~np.isnan(values)):
         own, rows = numbers[places[:, 0]], values[places]
-        columns["mean"][own] = rows.mean(axis=1)
-        columns["population_deviation"][own] = rows.std(axis=1)
+        differ = rows_differ(rows)  # equal ones have no deviation, and not that of a rounded mean
+        columns["mean"][own] = np.where(differ, rows.mean(axis=1), rows[:, 0])
+        columns["population_deviation"][own] = np.where(differ, rows.std(axis=1), 0.0)
         columns["lowest"][own], columns["highest"][own] = rows.min(axis=1), rows.max(axis=1)
         if rows.shape[1] > 1:
-            columns["sample_deviation"][own] = rows.std(axis=1, ddof=1)
+            columns["sample_deviation"][own] = np.where(differ, rows.std(axis=1, ddof=1), 0.0)
         if completions is not None:
             columns["length_correlation"][own] = _correlations(rows, lengths[places])
     if completions is not None:

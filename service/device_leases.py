@@ -35,10 +35,9 @@ return redis.call('GET', KEYS[3]) == ARGV[1] and 1 or 0
 class DeviceLeases:
     """Implements `lease.Leases`: a lease ends by itself `lasts_s` after it was last renewed. Thread-safe."""
 
-    def __init__(self, connection: Connection, lasts_s: float = LASTS_S, prefix: str = "assay:") -> None:
+    def __init__(self, connection: Connection, lasts_s: float = LASTS_S) -> None:
         self._connection = connection
         self._lasts_ms = int(lasts_s * 1000)
-        self._prefix = prefix
 
     def take(self, device: str) -> Lease | None:
         """Return a lease; None while somebody else has one. Raises ServiceUnavailable."""
@@ -56,5 +55,5 @@ class DeviceLeases:
         return bool(self._connection.ask("EVAL", _END, 3, *self._keys(lease.device), lease.holder))
 
     def _keys(self, device: str) -> tuple[str, str, str]:
-        name = f"{self._prefix}device:{device}"
+        name = f"assay:device:{device}"
         return f"{name}:lease", f"{name}:tokens", f"{name}:ended"

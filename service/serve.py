@@ -56,11 +56,7 @@ def serve(
     Raises InvalidRequest if it would be reachable from elsewhere without keys or cannot use a file or folder it names,
     InfraFault if something it stands on cannot be started. `on_ready` gets the address once attempts are judged.
     """
-    check_exposure(settings)
-    if settings.workers:
-        check_files(settings)
-    _prepare_folder(settings.data_dir)
-    _raise_file_limit()
+    _prepare(settings)
     chosen = assembler or Assembler()
     with ExitStack() as stack:
         wishes = stack.enter_context(_handling_signals())
@@ -177,6 +173,15 @@ def _handling_signals() -> Iterator[list[int]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _prepare(settings: Settings) -> None:
+    """Refuse what cannot be served, and have what a service stands on but does not start."""
+    check_exposure(settings)
+    if settings.workers:
+        check_files(settings)
+    _prepare_folder(settings.data_dir)
+    _raise_file_limit()
 
 
 def _prepare_folder(folder: Path) -> None:

@@ -112,6 +112,12 @@ class _Snapshot(Collector):
         self._gauges = gauges
 
     def collect(self) -> Iterable[Metric]:
+        yield from self._now()
+        yield from self._so_far()
+        yield self._histogram("assay_queue_seconds", "queue_s", "Time from acceptance to start")
+        yield self._histogram("assay_run_seconds", "run_s", "Time an attempt ran")
+
+    def _now(self) -> Iterable[Metric]:
         gauges = self._gauges
         yield GaugeMetricFamily("assay_pending_attempts", "Attempts accepted and without result", gauges.pending)
         yield GaugeMetricFamily("assay_workers", "Live workers", gauges.workers)
@@ -128,6 +134,8 @@ class _Snapshot(Collector):
         for modules, count in sorted(gauges.unserved.items()):
             unserved.add_metric([modules], count)
         yield unserved
+
+    def _so_far(self) -> Iterable[Metric]:
         faults = CounterMetricFamily(
             "assay_verifier_faults", "Attempts without reward because a verifier's own code failed", labels=["verifier"]
         )
@@ -145,11 +153,7 @@ class _Snapshot(Collector):
                 kernels.add_metric(labels.rsplit(":", 1), float(value))
             elif kind == VERIFIER_FAULT:
                 faults.add_metric([labels], float(value))
-        yield outcomes
-        yield faults
-        yield kernels
-        yield self._histogram("assay_queue_seconds", "queue_s", "Time from acceptance to start")
-        yield self._histogram("assay_run_seconds", "run_s", "Time an attempt ran")
+        yield from (outcomes, faults, kernels)
 
     def _histogram(self, name: str, field: str, about: str) -> Metric:
         seen = 0

@@ -100,7 +100,7 @@ def _groups(summary: Summary) -> Section | None:
 
 def _group_notes(groups: Sequence[GroupReport], shown: int) -> Iterator[str]:
     ties = sum(group.rewards.is_tie for group in groups)
-    informative = sum((group.rewards.population_deviation or 0.0) > 0 for group in groups)
+    informative = sum(group.rewards.scored > 1 and not group.rewards.is_tie for group in groups)
     yield f"{counted(len(groups), 'group')} of several attempts; rewards differ in {informative}, are equal in {ties}"
     all_pass, all_fail = (sum(getattr(group.passes, name) for group in groups) for name in ("all_pass", "all_fail"))
     yield f"all attempts passed in {all_pass}, none in {all_fail}"

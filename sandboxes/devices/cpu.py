@@ -14,7 +14,6 @@ notice.
 import os
 import socket
 import time
-from collections.abc import Sequence
 from itertools import count
 
 import msgpack
@@ -58,9 +57,9 @@ class CpuDevice:
     The thread that makes it is moved to another core until `close`, where there are two.
     """
 
-    def __init__(self, slot: Slot, cores: Sequence[int] | None = None) -> None:
-        usable = sorted(cores if cores is not None else os.sched_getaffinity(0))
+    def __init__(self, slot: Slot) -> None:
         self._before = os.sched_getaffinity(0)
+        usable = sorted(self._before)
         self._site = Site(slot, usable[-1], usable[0], Flusher(), Toll())
         self._runners: dict[str, CpuRunner] = {}
         os.sched_setaffinity(0, {usable[0]})

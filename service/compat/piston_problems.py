@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any  # Any: tasks and answers are JSON
+from typing import Any, NoReturn  # Any: tasks and answers are JSON
 
 from assay.errors import InvalidRequest
 from assay.outcomes import LIMIT_HITS, Outcome
@@ -190,7 +190,7 @@ def _number(settings: Mapping[str, str], name: str) -> float | None:
 def _language(name: str) -> str:
     found = find_language(name)
     if found is None:
-        raise InvalidRequest(f"{name} is no language here", path="language", fix="GET /api/v2/runtimes")
+        raise InvalidRequest(f"{shown(name)} is no language here", path="language", fix="GET /api/v2/runtimes")
     return found.name
 
 
@@ -204,7 +204,7 @@ def _unix(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _refuse(path: str, what: str) -> None:
+def _refuse(path: str, what: str) -> NoReturn:
     raise InvalidRequest(what, path=path, fix="see docs/drop-in.md")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from broken_connections import CuttingTransport, LosingTransport
 
 from assay.cli.demo import WORKED_EXAMPLE
 from assay.cli.exits import Exit
@@ -88,25 +89,6 @@ def test_a_score_sent_again_under_a_key_is_the_first_one(client: Client) -> None
 
     assert first == again
     assert first[0].reward == 1.0
-
-
-class LosingTransport(httpx.BaseTransport):
-    """Loses the first answer of all on its way: the service has done what it was asked, and nobody knows."""
-
-    def __init__(self) -> None:
-        self._inner = httpx.HTTPTransport()
-        self.lost = 0
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response = self._inner.handle_request(request)
-        if not self.lost:
-            response.read()
-            self.lost += 1
-            raise httpx.ReadError("the connection was cut")
-        return response
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 @pytest.mark.parametrize("call", ["score", "score_one"])
@@ -301,43 +283,6 @@ def test_the_async_client_follows_a_batch(url: str) -> None:
             return [result.index for result in await client.run([TASK], attempts(*["print(3)"] * 5))]
 
     assert asyncio.run(main()) == [0, 1, 2, 3, 4]
-
-
-class CuttingTransport(httpx.BaseTransport):
-    """Cuts the first stream of results after some bytes."""
-
-    def __init__(self) -> None:
-        self._inner = httpx.HTTPTransport()
-        self.cuts = 0
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Pass everything on, but break the first stream off."""
-        response = self._inner.handle_request(request)
-        if request.url.path.endswith("results.jsonl") and not self.cuts:
-            self.cuts += 1
-            assert isinstance(response.stream, httpx.SyncByteStream)
-            response.stream = BrokenStream(response.stream)
-        return response
-
-    def close(self) -> None:
-        """Close the real connections."""
-        self._inner.close()
-
-
-class BrokenStream(httpx.SyncByteStream):
-    """Passes one part of a stream and half of it again, then breaks."""
-
-    def __init__(self, inner: httpx.SyncByteStream) -> None:
-        self._inner = inner
-
-    def __iter__(self) -> Iterator[bytes]:
-        for part in self._inner:
-            yield part[: len(part) - 10]
-            raise httpx.ReadError("cut")
-
-    def close(self) -> None:
-        """Close the real stream."""
-        self._inner.close()
 
 
 def test_a_cut_stream_loses_and_doubles_nothing(url: str) -> None:

@@ -1,11 +1,13 @@
 """Batches for the fake verifier, and waiting for what becomes of them."""
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import httpx
+from waiting import wait_for
+
+__all__ = ["Document", "assert_exactly_once", "batch", "echo_task", "follow", "order", "submit", "wait_for"]
 
 Document = dict[str, Any]
 
@@ -40,14 +42,6 @@ def follow(http: httpx.Client, batch_id: str, **query: Any) -> list[Document]:
     with http.stream("GET", f"/v1/batches/{batch_id}/results.jsonl", params={"follow": "true", **query}) as answer:
         assert answer.status_code == 200, answer.read()
         return [json.loads(line) for line in answer.iter_lines()]
-
-
-def wait_for(what: Callable[[], bool], timeout_s: float = 120.0) -> None:
-    """Wait until `what` is true; fail if it does not come true in time."""
-    deadline = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.01)
 
 
 def assert_exactly_once(lines: Sequence[Mapping[str, Any]], total: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from isolation import skipped_without
 
 from assay.errors import InfraFault
+from assay.service.assembly import reserve_for
 from assay.service.connection import Connection
 from assay.service.fakes import FAKE
 from assay.service.redis_server import PrivateRedis, find_redis_server
@@ -76,10 +77,19 @@ def connection(redis: PrivateRedis) -> Iterator[Connection]:
     made.close()
 
 
+_COMPAT_SLOTS = 2
+
+
+@pytest.fixture(scope="session")
+def compat_slots() -> int:
+    """How many attempts that service runs at once, calls that are held among them."""
+    return _COMPAT_SLOTS + reserve_for(_COMPAT_SLOTS)
+
+
 @pytest.fixture(scope="session")
 def compat_url(redis_binary: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:  # noqa: ARG001 - skips
     """The address of a service with real verifiers in real jails."""
-    settings = Settings(port=0, data_dir=tmp_path_factory.mktemp("compat"), slots=2, log_level="error")
+    settings = Settings(port=0, data_dir=tmp_path_factory.mktemp("compat"), slots=_COMPAT_SLOTS, log_level="error")
     with skipped_without(), embedded(settings) as url:
         yield url
 

@@ -1,6 +1,5 @@
 """Clients of one scripted endpoint, called `m`."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,11 +28,3 @@ def scripted(*rules: dict[str, Any], **fields: Any) -> Iterator[tuple[ScriptedSe
             yield server, client
         finally:
             client.close()
-
-
-def wait_for(condition: Any) -> None:
-    """Wait until it holds."""
-    deadline = time.monotonic() + PROMPT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

@@ -1,8 +1,6 @@
 """A Docker engine and the containers of this process, as tests see them."""
 
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +30,3 @@ def processes_of(client: Any, container_id: str) -> dict[int, str]:
     while more := {pid for pid, parent in parents.items() if parent in members} - members:
         members |= more
     return {pid: names[pid] for pid in members if pid in names}
-
-
-def wait_until(condition: Callable[[], object], deadline_s: float = 120) -> None:
-    """Wait until the condition holds."""
-    end = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come true in time"
-        time.sleep(0.02)

@@ -5,11 +5,11 @@ engineer-man/piston), not from their code.
 """
 
 import base64
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
+from waiting import wait_for
 
 
 class PistonError(Exception):
@@ -163,9 +163,7 @@ def nemo_skills(
     return document
 
 
-def judge0_results(
-    call: httpx.Client, submissions: Sequence[Mapping[str, Any]], deadline_s: float = 60
-) -> list[dict[str, Any]]:
+def judge0_results(call: httpx.Client, submissions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Send a batch in base64, and ask for it by its tokens until nothing is queued or processing."""
     texts = ("source_code", "stdin", "expected_output")
     encoded = [
@@ -174,14 +172,19 @@ def judge0_results(
     taken = call.post("/submissions/batch", params={"base64_encoded": "true"}, json={"submissions": encoded})
     assert taken.status_code == 201
     tokens = ",".join(one["token"] for one in taken.json())
-    ends = time.monotonic() + deadline_s
-    while True:
-        query = {"tokens": tokens, "base64_encoded": "true", "fields": "*"}
-        found: list[dict[str, Any]] = call.get("/submissions/batch", params=query).json()["submissions"]
-        if all(one["status"]["id"] > 2 for one in found):
-            return found
-        assert time.monotonic() < ends
-        time.sleep(0.05)
+    return judged_by_judge0(call, {"tokens": tokens, "base64_encoded": "true", "fields": "*"})
+
+
+def judged_by_judge0(call: httpx.Client, query: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Ask for submissions until none of them is queued or processing."""
+    found: list[dict[str, Any]] = []
+
+    def ask() -> bool:
+        found[:] = call.get("/submissions/batch", params=query).json()["submissions"]
+        return all(one["status"]["id"] > 2 for one in found)
+
+    wait_for(ask)
+    return found
 
 
 def _to_base64(text: str) -> str:

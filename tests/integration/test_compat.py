@@ -1,15 +1,12 @@
 """Drop-in endpoints over a whole service: what clients of other services send, and what they read, field by field."""
 
 import base64
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
-import pytest
-
-_EMPTY: dict[str, Any] = {"id": "none", "tests": []}
-"""A task without tests, which judges nobody."""
+from callers import occupied
+from program_clients import judged_by_judge0
 
 
 def _run(call: httpx.Client, **fields: Any) -> dict[str, Any]:
@@ -113,16 +110,12 @@ def test_many_at_once_all_succeed_within_a_tight_limit(call: httpx.Client) -> No
     assert [answer["run_result"]["stdout"] for answer in answers] == [f"{n}\n" for n in range(64)]
 
 
-def test_a_caller_that_waited_long_enough_gets_504(call: httpx.Client) -> None:
+def test_a_caller_that_waited_long_enough_gets_504(call: httpx.Client, compat_url: str, compat_slots: int) -> None:
     """Never 429 or 503, which clients take for a verdict; 504 they try again."""
-    slow = {"language": "python", "code": "import time; time.sleep(9)", "run_timeout": 10}
-    with ThreadPoolExecutor(6) as threads:
-        busy = [threads.submit(call.post, "/run_code", json=slow) for _ in range(6)]
-        time.sleep(0.5)  # the six are on their way
-        quick = {"language": "python", "code": "print(1)", "run_timeout": 0.1, "compile_timeout": 0.1}
-        late = call.post("/run_code", json=quick)
-        assert late.status_code == 504
-        assert {one.result().status_code for one in busy} <= {200, 504}
+    quick = {"language": "python", "code": "print(1)", "run_timeout": 0.1, "compile_timeout": 0.1}
+    with occupied(compat_url, compat_slots):
+        assert call.post("/run_code", json=quick).status_code == 504
+    assert _run(call, code="print(1)")["status"] == "Success"
 
 
 def test_piston_names_its_runtimes(call: httpx.Client) -> None:
@@ -214,16 +207,7 @@ def test_judge0_keeps_submissions_by_token(call: httpx.Client) -> None:
     wrong, broken, refused = taken.json()
     assert "language_id" in refused
     tokens = f"{wrong['token']},{broken['token']}"
-    deadline = time.monotonic() + 60
-    while True:
-        found = call.get(
-            "/submissions/batch", params={"tokens": tokens, "fields": "status,stdout,compile_output"}
-        ).json()
-        if all(one["status"]["id"] > 2 for one in found["submissions"]):
-            break
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    first, second = found["submissions"]
+    first, second = judged_by_judge0(call, {"tokens": tokens, "fields": "status,stdout,compile_output"})
     assert (first["status"]["id"], first["stdout"]) == (4, "3\n")
     assert second["status"]["id"] == 6
     assert "error" in second["compile_output"]
@@ -266,76 +250,3 @@ def test_open_r1_reads_the_last_value_of_a_script(call: httpx.Client) -> None:
     assert (broken["text"], broken["execution"]) == (None, None)
     assert "ZeroDivisionError" in broken["exception_str"]
     assert "klingon" in unknown["exception_str"]
-
-
-def test_openrlhf_gets_a_reward_for_each_text(call: httpx.Client) -> None:
-    task = {"id": "inc", "tests": ["f(1) == 2", "f(2) == 3"]}
-    texts = ["Write f.\ndef f(x): return x + 1", "Write f.\ndef f(x): return 2"]
-    body = {"query": texts, "prompts": ["Write f.\n"] * 2, "labels": [task, task]}
-    answer = call.post("/openrlhf/get_reward", json=body).json()
-    assert answer == {"rewards": [1.0, 0.5], "scores": [1.0, 0.5], "extra_logs": {"missing": [0.0, 0.0]}}
-
-
-def test_a_missing_reward_is_no_number_unless_the_caller_names_one(call: httpx.Client) -> None:
-    """A task without tests is nobody's 0; to try again does not mend it."""
-    body = {"prompt": "p", "response": "x = 1", "label": {"id": "none", "tests": []}}
-    refused = call.post("/remote_rm", json=body)
-    assert (refused.status_code, refused.json()["path"]) == (422, "label")
-    assert "?missing=NUMBER" in refused.json()["fix"]
-    told = call.post("/remote_rm", params={"missing": -1}, json=body).json()
-    assert (told["reward"], told["outcome"]) == (-1.0, "task_error")
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "place"),
-    [
-        ("/verify", {"label": _EMPTY}, "label"),
-        ("/verify", {"verifier_metadata": {"task": _EMPTY}}, "verifier_metadata.task"),
-        ("/verify", {"verifier_metadata": _EMPTY}, "verifier_metadata"),
-        ("/openrlhf/get_reward", {"query": ["x", "x"], "labels": ["7", _EMPTY]}, "labels[1]"),
-    ],
-)
-def test_a_task_at_fault_is_named_by_its_place_in_the_call(
-    call: httpx.Client, path: str, body: dict[str, Any], place: str
-) -> None:
-    response = {"output": [{"type": "message", "content": "x = 1"}]}
-    refused = call.post(path, json={"response": response, **body})
-    assert (refused.status_code, refused.json()["path"]) == (422, place)
-
-
-def test_an_answer_is_no_name_of_a_stored_task(call: httpx.Client) -> None:
-    """Ids of tasks are often numbers, as answers are: what somebody has stored under one would judge all of those."""
-    call.put("/v1/tasks/42", json={"verifier": "run", "stdout": "7\n"}).raise_for_status()
-
-    def reward(response: str, label: Any) -> float:
-        answer = call.post("/remote_rm", json={"prompt": "p", "response": response, "label": label})
-        return float(answer.json()["reward"])
-
-    assert [reward(text, "42") for text in (r"\boxed{42}", "print(7)")] == [1.0, 0.0]
-    assert [reward("print(7)", label) for label in ({"task_id": "42"}, '{"task_id": "42"}')] == [1.0, 1.0]
-    unknown = call.post("/remote_rm", json={"prompt": "p", "response": "x", "label": {"task_id": "nobody"}})
-    assert unknown.status_code in (404, 422)
-
-
-def test_slime_names_a_stored_task(call: httpx.Client) -> None:
-    call.put("/v1/tasks/stored-7", json={"verifier": "run", "stdout": "7\n"}).raise_for_status()
-    answer = call.post("/remote_rm", json={"prompt": "p", "response": "print(7)", "label": "stored-7"}).json()
-    assert (answer["reward"], answer["outcome"]) == (1.0, "passed")
-
-
-def test_nemo_gym_gets_its_request_back_with_a_reward(call: httpx.Client) -> None:
-    response = {
-        "id": "r", "output": [
-            {"type": "reasoning", "summary": []},
-            {"type": "message", "content": [{"type": "output_text", "text": "print(input()[::-1])"}]},
-        ],
-    }  # fmt: skip
-    sent = {
-        "responses_create_params": {"input": "reverse"},
-        "response": response,
-        "verifier_metadata": {"unit_tests": {"inputs": ["ab", "abc"], "outputs": ["ba", "x"]}},
-    }
-    answer = call.post("/verify", json=sent).json()
-    assert {name: answer[name] for name in sent} == sent
-    assert answer["reward"] == 0.5
-    assert call.get("/reverify_mode").json() == "stateless"

@@ -1,13 +1,12 @@
 """Clients that have programs run: Judge0's, open-r1's router in both flavours, open-instruct and NeMo-Skills."""
 
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import httpx
 import pytest
-from engines import wait_until
+from callers import occupied
 from program_clients import (
     e2b_router_rewards,
     judge0_results,
@@ -15,6 +14,7 @@ from program_clients import (
     nemo_skills,
     open_instruct_score,
 )
+from waiting import wait_for
 
 _JUDGE0 = {
     "stdout", "stderr", "compile_output", "message", "exit_code", "exit_signal", "status", "time", "wall_time",
@@ -158,15 +158,11 @@ def test_a_session_ends_when_it_is_told_to(call: httpx.Client) -> None:
     assert (again["process_status"], again["new_session_created"]) == ("error", True)
 
 
-def test_a_script_that_got_no_turn_is_no_zero(call: httpx.Client) -> None:
+def test_a_script_that_got_no_turn_is_no_zero(call: httpx.Client, compat_url: str, compat_slots: int) -> None:
     """One flavour of the router would read 0 where nothing was executed: the whole call is 504."""
     body = {"scripts": ["1 + 1", "1 + 2"], "timeout": 0.01, "request_timeout": 0.001}
-    busy = {"scripts": ["import time; time.sleep(3)"] * 4, "timeout": 10, "request_timeout": 20}
-    with ThreadPoolExecutor(1) as threads:
-        occupied = threads.submit(call.post, "/execute_batch", json=busy)
-        time.sleep(1)  # they are on their way
+    with occupied(compat_url, compat_slots):
         assert call.post("/execute_batch", json=body).status_code == 504
-        assert occupied.result().status_code == 200
 
 
 def test_judge0_reads_arguments_as_a_shell_does(call: httpx.Client) -> None:
@@ -181,7 +177,7 @@ def test_judge0_reads_arguments_as_a_shell_does(call: httpx.Client) -> None:
 def test_judge0_forgets_a_submission_that_is_done(call: httpx.Client) -> None:
     """It is told for the last time; nobody has it after that."""
     token = call.post("/submissions", json={"source_code": "print(5)", "language_id": 71}).json()["token"]
-    wait_until(lambda: call.get(f"/submissions/{token}").json()["status"]["id"] > 2)
+    wait_for(lambda: call.get(f"/submissions/{token}").json()["status"]["id"] > 2)
 
     told = call.delete(f"/submissions/{token}").json()
 

@@ -117,3 +117,76 @@ def test_trl_calls_a_reward_function_with_all_it_has(compat_url: str) -> None:
             return await trl.async_reward_function(client)(**columns)
 
     assert asyncio.run(later()) == [1.0, 0.0, None]
+
+
+def test_openrlhf_gets_a_reward_for_each_text(call: httpx.Client) -> None:
+    task = {"id": "inc", "tests": ["f(1) == 2", "f(2) == 3"]}
+    texts = ["Write f.\ndef f(x): return x + 1", "Write f.\ndef f(x): return 2"]
+    body = {"query": texts, "prompts": ["Write f.\n"] * 2, "labels": [task, task]}
+    answer = call.post("/openrlhf/get_reward", json=body).json()
+    assert answer == {"rewards": [1.0, 0.5], "scores": [1.0, 0.5], "extra_logs": {"missing": [0.0, 0.0]}}
+
+
+def test_a_missing_reward_is_no_number_unless_the_caller_names_one(call: httpx.Client) -> None:
+    """A task without tests is nobody's 0; to try again does not mend it."""
+    body = {"prompt": "p", "response": "x = 1", "label": _NO_VERDICT}
+    refused = call.post("/remote_rm", json=body)
+    assert (refused.status_code, refused.json()["path"]) == (422, "label")
+    assert "?missing=NUMBER" in refused.json()["fix"]
+    told = call.post("/remote_rm", params={"missing": -1}, json=body).json()
+    assert (told["reward"], told["outcome"]) == (-1.0, "task_error")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "place"),
+    [
+        ("/verify", {"label": _NO_VERDICT}, "label"),
+        ("/verify", {"verifier_metadata": {"task": _NO_VERDICT}}, "verifier_metadata.task"),
+        ("/verify", {"verifier_metadata": _NO_VERDICT}, "verifier_metadata"),
+        ("/openrlhf/get_reward", {"query": ["x", "x"], "labels": ["7", _NO_VERDICT]}, "labels[1]"),
+    ],
+)
+def test_a_task_at_fault_is_named_by_its_place_in_the_call(
+    call: httpx.Client, path: str, body: dict[str, Any], place: str
+) -> None:
+    response = {"output": [{"type": "message", "content": "x = 1"}]}
+    refused = call.post(path, json={"response": response, **body})
+    assert (refused.status_code, refused.json()["path"]) == (422, place)
+
+
+def test_an_answer_is_no_name_of_a_stored_task(call: httpx.Client) -> None:
+    """Ids of tasks are often numbers, as answers are: what somebody has stored under one would judge all of those."""
+    call.put("/v1/tasks/42", json={"verifier": "run", "stdout": "7\n"}).raise_for_status()
+
+    def reward(response: str, label: Any) -> float:
+        answer = call.post("/remote_rm", json={"prompt": "p", "response": response, "label": label})
+        return float(answer.json()["reward"])
+
+    assert [reward(text, "42") for text in (r"\boxed{42}", "print(7)")] == [1.0, 0.0]
+    assert [reward("print(7)", label) for label in ({"task_id": "42"}, '{"task_id": "42"}')] == [1.0, 1.0]
+    unknown = call.post("/remote_rm", json={"prompt": "p", "response": "x", "label": {"task_id": "nobody"}})
+    assert unknown.status_code in (404, 422)
+
+
+def test_slime_names_a_stored_task(call: httpx.Client) -> None:
+    call.put("/v1/tasks/stored-7", json={"verifier": "run", "stdout": "7\n"}).raise_for_status()
+    answer = call.post("/remote_rm", json={"prompt": "p", "response": "print(7)", "label": "stored-7"}).json()
+    assert (answer["reward"], answer["outcome"]) == (1.0, "passed")
+
+
+def test_nemo_gym_gets_its_request_back_with_a_reward(call: httpx.Client) -> None:
+    response = {
+        "id": "r", "output": [
+            {"type": "reasoning", "summary": []},
+            {"type": "message", "content": [{"type": "output_text", "text": "print(input()[::-1])"}]},
+        ],
+    }  # fmt: skip
+    sent = {
+        "responses_create_params": {"input": "reverse"},
+        "response": response,
+        "verifier_metadata": {"unit_tests": {"inputs": ["ab", "abc"], "outputs": ["ba", "x"]}},
+    }
+    answer = call.post("/verify", json=sent).json()
+    assert {name: answer[name] for name in sent} == sent
+    assert answer["reward"] == 0.5
+    assert call.get("/reverify_mode").json() == "stateless"

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import own_containers, processes_of, wait_until
+from engines import own_containers, processes_of
+from waiting import wait_for
 
 from assay.errors import IsolationUnavailable
 from assay.outcomes import Outcome
@@ -180,10 +181,10 @@ def test_killing_the_container_costs_no_attempt_its_result(pool: JailPool, clien
     """An attempt whose container is killed under it is judged again in another one."""
     (container_id,) = own_containers(client)
     results: list[Result] = []
-    source = "import time\ntime.sleep(1)\nprint('done')"
+    source = "import time\ntime.sleep(3)\nprint('done')"
     attempt = threading.Thread(target=lambda: results.append(judge(pool, source, verifier="run", stdout="done\n")))
     attempt.start()
-    wait_until(lambda: "assay-stdio_pro" in processes_of(client, container_id).values())
+    wait_for(lambda: "assay-stdio_pro" in processes_of(client, container_id).values())
 
     client.api.kill(container_id)
     attempt.join()
@@ -205,7 +206,7 @@ def test_a_dead_interpreter_or_host_retires_the_container(pool: JailPool, client
     outcomes = [judge(pool, "print(1)", verifier="run").outcome for _ in range(4)]
 
     assert outcomes == [Outcome.PASSED] * 4
-    wait_until(lambda: len(own_containers(client)) == 1)
+    wait_for(lambda: len(own_containers(client)) == 1)
     assert own_containers(client) != [container_id]
 
 
@@ -217,7 +218,7 @@ def test_a_container_is_recycled(settings: Settings, client: Any) -> None:
     outcomes = [judge(own, "print(1)", verifier="run").outcome for _ in range(25)]
 
     fresh = [one for one in own_containers(client) if one not in before]
-    wait_until(lambda: len([one for one in own_containers(client) if one in before]) < len(before))
+    wait_for(lambda: len([one for one in own_containers(client) if one in before]) < len(before))
     own.close()
     assert outcomes == [Outcome.PASSED] * 25
     assert len(fresh) == 1
@@ -229,7 +230,7 @@ def test_a_closed_pool_leaves_nothing(settings: Settings, client: Any) -> None:
 
     open_pool(settings).close()
 
-    wait_until(lambda: own_containers(client) == before)
+    wait_for(lambda: own_containers(client) == before)
 
 
 WORKER = """
@@ -256,7 +257,7 @@ def test_a_container_ends_with_its_worker(settings: Settings, client: Any) -> No
     worker.stdout.close()
 
     label = {"label": f"{LABEL}={worker.pid}"}
-    wait_until(lambda: not client.api.containers(all=True, filters=label))
+    wait_for(lambda: not client.api.containers(all=True, filters=label))
 
 
 def test_orphans_are_removed(settings: Settings, client: Any) -> None:

@@ -5,7 +5,8 @@ import threading
 from typing import Any
 
 import pytest
-from endpoint_servers import BUDGET_S, HELLO, KEY, scripted, wait_for
+from endpoint_servers import BUDGET_S, HELLO, KEY, scripted
+from waiting import wait_for
 
 from assay.errors import EndpointFault
 from assay.verifiers.models.client import ModelClient

@@ -11,7 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
-from endpoint_servers import BUDGET_S, HELLO, PROMPT_S, scripted, wait_for
+from endpoint_servers import BUDGET_S, HELLO, PROMPT_S, scripted
+from waiting import wait_for
 
 from assay.errors import EndpointFault
 from assay.verifiers.models.client import ModelClient

@@ -256,7 +256,7 @@ def test_a_worker_whose_thread_ends_by_anything_at_all_is_replaced(
         (first,) = service.worker_pids()
         batch_id = submit(service.http, slow_batch())
 
-        wait_for(tmp_path.joinpath("assembling.panicked").exists, timeout_s=60)
-        wait_for(lambda: not is_alive(first), timeout_s=9)
+        wait_for(tmp_path.joinpath("assembling.panicked").exists, 60)
+        wait_for(lambda: not is_alive(first), 9)
 
         check_all_passed(follow(service.http, batch_id))

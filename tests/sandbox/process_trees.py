@@ -1,6 +1,8 @@
 """Process trees, for tests that count what is left of them."""
 
 import os
+from collections.abc import Iterable
+from pathlib import Path
 
 
 def descendants(root: int) -> set[int]:
@@ -16,3 +18,15 @@ def descendants(root: int) -> set[int]:
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
     return found - {root}
+
+
+def living(pids: Iterable[int]) -> set[int]:
+    """Return those that still are, and have not merely not been waited for."""
+    return {pid for pid in pids if _state(pid) not in ("", "Z", "X")}
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return ""

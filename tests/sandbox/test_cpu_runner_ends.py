@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from kernel_compiling import Bench
 from native_runners import BYTES, DOUBLE, HEAD, Open, call, started
-from process_trees import descendants
+from process_trees import descendants, living
+from waiting import wait_for
 
 from assay.sandboxes.devices.cpu import CpuDevice
 from assay.sandboxes.devices.interface import (
@@ -150,7 +150,4 @@ def test_frozen_runners_end_with_their_worker(bench: Bench, tmp_path: Path, numb
     worker.wait()
     worker.stdout.close()
 
-    deadline = time.monotonic() + 120
-    while any(os.path.exists(f"/proc/{one}") for one in below):
-        assert time.monotonic() < deadline, "something outlived its worker"
-        time.sleep(0.02)
+    wait_for(lambda: not living(below))

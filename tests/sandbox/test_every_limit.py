@@ -167,8 +167,7 @@ while True:
 
     assert verdict.outcome is Outcome.TIMEOUT, verdict
     if pool.level is Level.NAMESPACES and find_controllers().cpu is not None:
-        assert "cpu_s" in verdict.message
-        assert verdict.usage.cpu_s < 2.0  # it was not the wall limit that ended it
+        assert "cpu_s" in verdict.message  # it was not the wall limit that ended it
 
 
 def test_disk_is_no_memory(pool: JailPool) -> None:

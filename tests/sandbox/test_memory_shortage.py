@@ -1,13 +1,13 @@
 """Memory that runs out around the jails, as in a pod that is too small: never an attempt's own loss."""
 
 import os
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 from process_trees import descendants
+from waiting import wait_for
 
 from assay.levels import Level
 from assay.outcomes import Outcome
@@ -48,10 +48,7 @@ def judge(pool: JailPool, source: str, memory_mb: int = 512) -> Verdict:
 def settled(controllers: Controllers, folder: Path) -> None:
     """Wait until what a killed process held is given back: the next one would be short of it."""
     file = folder / ("memory.current" if controllers.version == 2 else "memory.usage_in_bytes")
-    deadline = time.monotonic() + 120
-    while int(file.read_text()) > 100 << 20:
-        assert time.monotonic() < deadline, f"{file.read_text()} bytes are still held"
-        time.sleep(0.02)
+    wait_for(lambda: int(file.read_text()) <= 100 << 20)
 
 
 @pytest.mark.parametrize("grouped", [True, False])

@@ -3,12 +3,12 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from process_trees import descendants
+from waiting import wait_for
 
 from assay.errors import SandboxFault
 from assay.outcomes import Outcome
@@ -68,10 +68,8 @@ def _named(name: str) -> set[int]:
 
 def _await_residents(number: int) -> set[int]:
     """Wait until there are so many residents; return their process ids."""
-    deadline = time.monotonic() + 60
-    while len(found := _residents()) != number and time.monotonic() < deadline:
-        os.sched_yield()
-    return found
+    wait_for(lambda: len(_residents()) == number)
+    return _residents()
 
 
 def test_closed_tests_are_judged_by_the_same_process(judge: Judge) -> None:
@@ -243,9 +241,7 @@ def test_an_oracle_killed_from_outside_is_no_fault_of_the_completion(
 
 def _kill_first(name: str, killed: set[int]) -> None:
     """Kill what has that name once the completion says, by a name of its own, that a test is running."""
-    deadline = time.monotonic() + 60
-    while not _named("in-a-test") and time.monotonic() < deadline:
-        os.sched_yield()
+    wait_for(lambda: _named("in-a-test"))
     killed |= _named(name)
     for pid in killed:
         os.kill(pid, signal.SIGKILL)

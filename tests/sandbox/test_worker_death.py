@@ -1,13 +1,12 @@
 """When a worker dies, everything it started dies with it."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
-from process_trees import descendants
+from process_trees import descendants, living
+from waiting import wait_for
 
 from assay.sandboxes.jails import JailPool
 
@@ -24,15 +23,6 @@ with pool.slot() as slot:
 """
 
 
-def wait_until(condition: object, deadline_s: float = 120) -> None:
-    """Wait until `condition()` is true."""
-    assert callable(condition)
-    end = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < end, "the condition did not come true in time"
-        time.sleep(0.02)
-
-
 @pytest.mark.usefixtures("pool")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_jails_end_with_their_worker(number: signal.Signals, pool: JailPool) -> None:
@@ -41,11 +31,11 @@ def test_jails_end_with_their_worker(number: signal.Signals, pool: JailPool) -> 
     worker = subprocess.Popen([sys.executable, "-c", WORKER], stdout=subprocess.PIPE)
     assert worker.stdout is not None
     worker.stdout.readline()
-    wait_until(lambda: len(descendants(worker.pid)) >= 10)  # interpreter, host and eight processes of the program
+    wait_for(lambda: len(descendants(worker.pid)) >= 10)  # interpreter, host and eight processes of the program
     below = descendants(worker.pid)
 
     worker.send_signal(number)
     worker.wait()
     worker.stdout.close()
 
-    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in below))
+    wait_for(lambda: not living(below))

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from assay.cli.commands import run
-from assay.cli.inputs import Batch
-from assay.cli.local import build_jobs
+from assay.cli.local import TaskReader
 from assay.errors import InvalidRequest
 from assay.service.admission import read_batch
 from assay.service.bodies import Kind
@@ -130,13 +129,11 @@ def test_a_preset_that_nobody_has_is_refused_with_those_there_are() -> None:
 
 def test_files_scored_here_get_it_too() -> None:
     """`assay score --profile` types tasks as the service does."""
-    batch = Batch((RULE,), (attempt("r"),), tasks_name="tasks.jsonl")
+    reader = TaskReader(REGISTRY, Settings(), PROFILE)
 
-    (job,) = build_jobs(REGISTRY, batch, Settings(), PROFILE)
-
-    assert job.task.content_hash() == WITH
+    assert reader.read(RULE, "tasks.jsonl[0]").content_hash() == WITH
     with pytest.raises(InvalidRequest, match=r"^--profile: .*tasks\.jsonl\[0\]"):
-        build_jobs(REGISTRY, Batch((ECHO,), (attempt("e"),), tasks_name="tasks.jsonl"), Settings(), PROFILE)
+        reader.read(ECHO, "tasks.jsonl[0]")
 
 
 def test_the_command_line_passes_it_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,13 @@ def test_groups_come_in_order_and_tell_ties_apart() -> None:
     assert (lone.sample_deviation, lone.is_tie, lone.length_correlation) == (None, False, None)
 
 
+def test_equal_rewards_have_no_deviation() -> None:
+    """Not even where their mean cannot be told exactly: a group is a tie or differs, never both."""
+    (one,) = diagnose([0.1] * 3)
+
+    assert (one.is_tie, one.mean, one.population_deviation, one.sample_deviation) == (True, 0.1, 0.0, 0.0)
+
+
 def test_columns_of_different_lengths_are_refused() -> None:
     """The message has both lengths."""
     with pytest.raises(ValueError, match="1 completions for 2 rewards"):

@@ -22,7 +22,7 @@ from assay.verifiers.stdio import Case, Judged, run_case
 from assay.verifiers.stdio_program import STARTED
 
 KILLED = Exit(None, 9)
-WALL_S = 0.02
+WALL_S = 0.1
 
 
 class Running(FakeChild):

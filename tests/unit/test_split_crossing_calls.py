@@ -1,6 +1,5 @@
 """What calls pass, change, print and call back: one test for each row of docs/crossing.md."""
 
-import asyncio
 import collections
 import collections.abc
 import contextlib
@@ -89,70 +88,6 @@ def test_exceptions_of_callbacks_pass_through(load: Load) -> None:
     assert module.guarded(lambda: fail(ValueError("v"))) == "caught v"
     with pytest.raises(Mine, match="thrown"):
         module.throw(Mine)
-
-
-def test_async_callbacks_are_awaited(load: Load) -> None:
-    """Coroutine functions passed as arguments can be awaited by the candidate."""
-    module = load("""
-        import asyncio
-        async def apply(f, x): return await f(x)
-        def run(f, x): return asyncio.run(f(x))
-    """)
-
-    async def increment(x: int) -> int:
-        await asyncio.sleep(0.001)
-        return x + 1
-
-    assert asyncio.run(module.apply(increment, 1)) == 2
-    assert module.run(increment, 2) == 3
-
-
-def test_async_callbacks_run_concurrently(load: Load) -> None:
-    """Coroutines of the tests that the candidate awaits overlap, and are cancelled when it no longer waits."""
-    module = load("""
-        import asyncio
-        async def limited(f, xs, n):
-            gate = asyncio.Semaphore(n)
-            async def one(x):
-                async with gate:
-                    return await f(x)
-            return await asyncio.gather(*(one(x) for x in xs))
-        async def within(f, seconds):
-            try: return await asyncio.wait_for(f(), seconds)
-            except asyncio.TimeoutError: return "late"
-        async def guarded(f):
-            try: return await f()
-            except ValueError as error: return f"caught {error}"
-    """)
-    running, most, cancelled = 0, 0, []
-
-    async def work(x: int) -> int:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.01)
-        running -= 1
-        return x * 2
-
-    async def forever() -> None:
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            cancelled.append(True)
-            raise
-
-    async def fail() -> None:
-        raise ValueError("async")
-
-    async def main() -> tuple[Any, ...]:
-        doubled = await module.limited(work, list(range(10)), 3)
-        late = await module.within(forever, 0.02)
-        await asyncio.sleep(0)
-        return doubled, late, await module.guarded(fail)
-
-    assert asyncio.run(main()) == ([2 * n for n in range(10)], "late", "caught async")
-    assert most == 3
-    assert cancelled == [True]
 
 
 def test_objects_of_the_tests_keep_their_identity(load: Load) -> None:

@@ -1,13 +1,11 @@
 """Objects of the candidate in the oracle: one test for each row of docs/crossing.md."""
 
-import asyncio
 import collections
 import collections.abc
 import copy
 import functools
 import inspect
 import itertools
-import time
 from pathlib import Path
 
 import pytest
@@ -228,60 +226,3 @@ def test_all_items_of_an_iterator_come_in_batches(load: Load) -> None:
         items.extend(module.numbers(5000))
 
     assert items == list(range(5000))
-
-
-def test_coroutines_run_concurrently(load: Load) -> None:
-    """Coroutines of the candidate can be awaited, gathered, cancelled and run by asyncio.run."""
-    module = load("""
-        import asyncio
-        log = []
-        async def double(x):
-            await asyncio.sleep(0.5)
-            return 2 * x
-        async def slow():
-            try: await asyncio.sleep(60)
-            finally: log.append("cleaned up")
-        async def fail(): raise ValueError("async")
-    """)
-
-    async def main() -> float:
-        started = time.monotonic()
-        assert await asyncio.gather(*(module.double(n) for n in range(20))) == list(range(0, 40, 2))
-        elapsed_s = time.monotonic() - started
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(module.slow(), 0.01)
-        with pytest.raises(ValueError, match="async"):
-            await module.fail()
-        return elapsed_s
-
-    assert asyncio.run(main()) < 0.5 * 20
-    assert module.log == ["cleaned up"]
-    assert asyncio.run(module.double(4)) == 8
-    assert asyncio.iscoroutinefunction(module.double)
-    assert inspect.iscoroutinefunction(module.double)
-
-
-def test_async_iteration_and_contexts_work(load: Load) -> None:
-    """Async generators and async context managers of the candidate work in the tests' loop."""
-    module = load("""
-        import asyncio
-        async def count(n):
-            for i in range(n):
-                await asyncio.sleep(0)
-                yield i
-        class Session:
-            async def __aenter__(self):
-                await asyncio.sleep(0)
-                self.open = True
-                return self
-            async def __aexit__(self, *exc): self.open = False
-            async def get(self): return self.open
-    """)
-
-    async def main() -> tuple[list[int], bool, bool]:
-        numbers = [n async for n in module.count(3)]
-        async with module.Session() as session:
-            inside = await session.get()
-        return numbers, inside, session.open
-
-    assert asyncio.run(main()) == ([0, 1, 2], True, False)

@@ -12,7 +12,7 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgpack
@@ -81,17 +81,23 @@ def become(payload: int, fds: tuple[int, ...]) -> int:
             socket.send_fds(status, [STARTED], [os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)])
         else:
             status.sendall(STARTED)
-        wanting = ""
-        wants = _WANTS - _MADE if _is_own(line[0]) else _WANTS
-        for path in found:
-            try:
-                os.execve(path, [path, *line[1:]], surroundings(environment))
-            except OSError as error:  # the next one may do
-                wanting = str(error.strerror) if error.errno in wants else ""
+        wanting = _start(found, line, surroundings(environment))
         if wanting:  # no program could say so here: the socket is closed where one is started
             status.sendall(f"{Outcome.INFRA_ERROR} {line[0]} {NOT_STARTED}: {wanting}".encode())
         os.write(2, f"{line[0]} {NOT_STARTED}\n".encode())
         return 126
+
+
+def _start(found: list[str], line: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Become the first of `found` that the system starts. Returns if there is none, with what it lacks for the last."""
+    wanting = ""
+    wants = _WANTS - _MADE if _is_own(line[0]) else _WANTS
+    for path in found:
+        try:
+            os.execve(path, [path, *line[1:]], environment)
+        except OSError as error:  # the next one may do
+            wanting = str(error.strerror) if error.errno in wants else ""
+    return wanting
 
 
 def _blame(error: OSError, brings_files: bool) -> Outcome:

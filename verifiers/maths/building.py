@@ -25,7 +25,6 @@ from assay.verifiers.maths.nodes import (
 )
 
 ZERO = Number(Fraction(0))
-ONE = Number(Fraction(1))
 MINUS_ONE = Number(Fraction(-1))
 
 

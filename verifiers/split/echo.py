@@ -35,9 +35,9 @@ class _Tee(io.RawIOBase):
 class Echo:
     """Stands in for `sys.stdout` and `sys.stderr` of the candidate's process."""
 
-    def __init__(self, out_fd: int = 1, err_fd: int = 2) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tees = (_Tee(out_fd), _Tee(err_fd))
+        self._tees = (_Tee(1), _Tee(2))
         self._streams = tuple(
             io.TextIOWrapper(
                 io.BufferedWriter(cast(io.RawIOBase, tee)),

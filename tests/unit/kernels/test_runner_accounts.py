@@ -38,6 +38,7 @@ def test_waiting_for_a_processor_is_told() -> None:
         before_s = queue.waited_s()
         if before_s is None:
             pytest.skip("this kernel keeps no account of waiting")
+        after_s = before_s
         while process.poll() is None:
             if (told := queue.waited_s()) is not None:
                 after_s = told
