@@ -43,6 +43,11 @@ class Subject(Protocol):
         """Why the candidate is no longer there, or None."""
         ...
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether the tests have read a name of the module: what they raise may be its doing."""
+        ...
+
     def has(self, name: str) -> bool:
         """Whether the module has that name."""
         ...
@@ -63,11 +68,18 @@ class Subject(Protocol):
         """A test begins: the time spent waiting starts at zero."""
         ...
 
+    @property
+    def has_cut_short(self) -> bool:
+        """Whether a StopIteration that it raised has ended a loop of the test, which then asserts less than it says."""
+        ...
+
 
 class InProcess:
     """The completion in the tests' own process (shared mode): nothing crosses, and nothing is protected."""
 
     gone: str | None = None
+    has_cut_short = False
+    was_asked = False
 
     def __init__(self, module: ModuleType, error: tuple[str, str] | None) -> None:
         self.load_error = error
@@ -84,6 +96,7 @@ class InProcess:
 
     def get(self, name: str) -> Any:
         """Return the value of a name. Raises AttributeError."""
+        self.was_asked = True
         try:
             return vars(self._module)[name]
         except KeyError:
@@ -111,3 +124,10 @@ def outcome_of(error: BaseException) -> Outcome:
     if isinstance(error, AssertionError):
         return Outcome.FAILED
     return Outcome.MEMORY_EXCEEDED if isinstance(error, MemoryError) else Outcome.RUNTIME_ERROR
+
+
+def mark_of(subject: Subject, outcome: Outcome, message: str) -> tuple[Outcome, str]:
+    """Return what a test that came to an end comes to, given that."""
+    if outcome is Outcome.PASSED and subject.has_cut_short:
+        return Outcome.RUNTIME_ERROR, "StopIteration: a call raised it, and it ended a loop of the test"
+    return outcome, message
