@@ -41,6 +41,7 @@ class Connection:
         self._errands = Errands()
         self._chores: deque[list[Any]] = deque()
         self._stops: list[StopIteration] = []
+        self._is_cut_short = False
         first = Line(sock, self._bond)
         self._lines = Lines(first, self._bond, self._invite)
         try:
@@ -65,12 +66,15 @@ class Connection:
         """A test begins: it has not waited yet."""
         self._bond.reset()
         self._lines.reset()
-        self._stops.clear()
 
-    @property
-    def has_cut_short(self) -> bool:
-        """Whether a StopIteration that the candidate raised has ended a loop of the test that runs."""
-        return any(map(trust.was_swallowed, self._stops))
+    def look_for_cuts(self) -> bool:
+        """Between tests, say whether a StopIteration that the candidate raised has ended a loop of theirs so far.
+
+        What later tests find is what such a loop has left.
+        """
+        self._is_cut_short |= any(map(trust.was_swallowed, self._stops))
+        self._stops.clear()
+        return self._is_cut_short
 
     def close(self) -> None:
         """Hang up. Idempotent."""

@@ -34,10 +34,12 @@ class Candidate:
         self._stubs: dict[str, RemoteClass] = {}
         self._connection: Connection | None = None
         self._connected = 0
+        self._is_cut_short = False
         self.was_asked = False
 
     def connect(self, sock: socket.socket) -> None:
         """Talk to a new candidate: wait until it has loaded. Raises CandidateGone."""
+        self.look_for_cuts()
         self.close()
         self._connected += 1
         self._connection = Connection(sock, self._clock, self._prompt_classes, self._stubs, self._renew)
@@ -73,10 +75,10 @@ class Candidate:
         if self._connection is not None:
             self._connection.reset_clock()
 
-    @property
-    def has_cut_short(self) -> bool:
-        """Whether a StopIteration that the candidate raised has ended a loop of the test that runs."""
-        return self._connection is not None and self._connection.has_cut_short
+    def look_for_cuts(self) -> bool:
+        """Between tests, say whether a StopIteration that the completion raised has ended a loop of theirs so far."""
+        self._is_cut_short |= self._connection is not None and self._connection.look_for_cuts()
+        return self._is_cut_short
 
     def has(self, name: str) -> bool:
         """Whether the module has that name."""

@@ -68,9 +68,11 @@ class Subject(Protocol):
         """A test begins: the time spent waiting starts at zero."""
         ...
 
-    @property
-    def has_cut_short(self) -> bool:
-        """Whether a StopIteration that it raised has ended a loop of the test, which then asserts less than it says."""
+    def look_for_cuts(self) -> bool:
+        """Between tests, say whether a StopIteration that it raised has ended a loop of theirs so far.
+
+        They then assert less than they say.
+        """
         ...
 
 
@@ -78,7 +80,6 @@ class InProcess:
     """The completion in the tests' own process (shared mode): nothing crosses, and nothing is protected."""
 
     gone: str | None = None
-    has_cut_short = False
     was_asked = False
 
     def __init__(self, module: ModuleType, error: tuple[str, str] | None) -> None:
@@ -118,6 +119,10 @@ class InProcess:
     def reset_clock(self) -> None:
         """Nobody waits for anybody."""
 
+    def look_for_cuts(self) -> bool:
+        """Nobody looks: what the completion raises cannot be told from what the tests do."""
+        return False
+
 
 def outcome_of(error: BaseException) -> Outcome:
     """Return the outcome of a test that raised `error`."""
@@ -128,6 +133,6 @@ def outcome_of(error: BaseException) -> Outcome:
 
 def mark_of(subject: Subject, outcome: Outcome, message: str) -> tuple[Outcome, str]:
     """Return what a test that came to an end comes to, given that."""
-    if outcome is Outcome.PASSED and subject.has_cut_short:
-        return Outcome.RUNTIME_ERROR, "StopIteration: a call raised it, and it ended a loop of the test"
+    if subject.look_for_cuts() and outcome is Outcome.PASSED:
+        return Outcome.RUNTIME_ERROR, "StopIteration: a call raised it, and it ended a loop of the tests"
     return outcome, message
