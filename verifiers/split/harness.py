@@ -125,9 +125,9 @@ def _run_calls(harness: Harness) -> None:
                     break
                 index = _finish(harness, index, outcome, message)
                 subject.reset_clock()
-        except BaseException:  # what ends the candidate is raised by the call that waited for it
+        except BaseException as error:  # noqa: BLE001 - what is in the place of the function may raise anything
             if subject.gone is None:
-                raise
+                index = _finish(harness, index, outcome_of(error), describe(error))
         if subject.gone is not None:
             index = reporter.replace_candidate(index, subject.gone)
 
