@@ -8,7 +8,7 @@ import socket
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.errors import IsolationUnavailable, Mishap, SandboxFault
 from assay.levels import Level
@@ -48,7 +48,7 @@ def examine(slot: Slot, level: Level, hidden_paths: Sequence[str]) -> tuple[Chec
     checked: list[Checked] = []
     with _surroundings(hidden_paths) as known:
         for role in Role:
-            found = _run(slot, role, selfcheck.encode(known))
+            found = _run(slot, role, selfcheck.encode(replace(known, descriptors=role.descriptors)))
             checked += (judge(check, role, found.get(check.name, "was not looked at"), level) for check in CHECKS)
     return tuple(checked)
 

@@ -57,7 +57,8 @@ def begin(order: Order) -> tuple[Call, ...]:
 
 def limit(order: Order, *, processes: int | None) -> list[Call]:
     """Return what sets the limits that the kernel enforces."""
-    limits = [(resource.RLIMIT_FSIZE, order.disk_mb * 2**20)]
+    _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)  # the host's own
+    limits = [(resource.RLIMIT_FSIZE, order.disk_mb * 2**20), (resource.RLIMIT_NOFILE, min(order.descriptors, allowed))]
     if processes is not None:
         limits.append((resource.RLIMIT_NPROC, processes))
     return [Call("setrlimit", resource.setrlimit, (which, (value, value))) for which, value in limits]

@@ -26,7 +26,7 @@ from assay.sandboxes.fence import settle_host
 from assay.sandboxes.seccomp import Filters
 from assay.sandboxes.syscalls import Call
 from assay.sandboxes.trees import FencedTree, NamespaceTree, PlainTree, Tree
-from assay.sandboxes.wire import Order
+from assay.sandboxes.wire import MOST_DESCRIPTORS, Order
 
 _FIRST_LOOK_S = 0.03
 _LOOK_EVERY_S = 0.05
@@ -200,7 +200,8 @@ def _set_limits() -> None:
     """Set what every child inherits."""
     set_limit = resource.setrlimit
     set_limit(resource.RLIMIT_CORE, (0, 0))
-    set_limit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, _DESCRIPTORS))
+    _, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    set_limit(resource.RLIMIT_NOFILE, (_DESCRIPTORS, min(MOST_DESCRIPTORS, allowed)))
     set_limit(resource.RLIMIT_STACK, (_STACK_BYTES, resource.getrlimit(resource.RLIMIT_STACK)[1]))
     set_limit(resource.RLIMIT_MEMLOCK, (65_536, 65_536))
     set_limit(resource.RLIMIT_MSGQUEUE, (0, 0))

@@ -21,6 +21,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from assay.outcomes import Outcome
+from assay.sandboxes.wire import MOST_DESCRIPTORS
 from assay.schema import Limits, Usage
 
 INTERPRETER_MB = 16
@@ -32,6 +33,15 @@ class Role(StrEnum):
 
     CANDIDATE = "candidate"
     ORACLE = "oracle"
+
+    @property
+    def descriptors(self) -> int:
+        """Return how many descriptors a process of a child may have.
+
+        Of an ordinary user's processes none may pass on a descriptor while more are under way than it may have itself.
+        So what a candidate keeps under way, or one in another slot does, must be less than what an oracle may have.
+        """
+        return 256 if self is Role.CANDIDATE else MOST_DESCRIPTORS
 
 
 @dataclass(frozen=True)

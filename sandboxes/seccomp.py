@@ -5,8 +5,10 @@ Translating a filter costs the kernel about 1 µs an instruction, so a child ins
 Three answers besides "allowed": *kill* for calls no honest program makes (the attempt becomes a `violation`),
 *refuse* (EPERM) for calls that libraries may try and do without, *missing* (ENOSYS) for calls whose arguments
 cannot be inspected and that have an inspectable twin (`clone3`). `clone` may not make namespaces, `socket` knows
-four families, `ioctl` may not type into a terminal, limits can be changed for the caller alone (an ordinary user's
-jail has one user id, which its host shares), and `madvise` may neither free nor move what other processes map too.
+four families, `ioctl` may not type into a terminal, `fcntl` may neither lease a file nor watch a folder (whoever opens
+a file with a lease waits for its holder, and those of the interpreter are shared), limits can be changed for the caller
+alone (an ordinary user's jail has one user id, which its host shares), and `madvise` may neither free nor move what
+other processes map too.
 Changes of priority, scheduling and cores are said to work but do nothing: a child that starves itself would buy wall
 time, a kernel that is timed would leave its core for an idle one, and any other child would take those that are set
 aside for timing. `prctl` may neither keep neighbours off a core's other threads nor change the processor's speculation.
@@ -41,6 +43,7 @@ _PAIR_TYPES = tuple(kind | flags for kind in (1, 5) for flags in (0, 0x800, 0x80
 """Streams and packets, with SOCK_NONBLOCK and SOCK_CLOEXEC: unlike datagrams, they have one peer for good."""
 _CLOSING = ("mount", "unshare")  # the calls that close a jail
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_F_SETLEASE, _F_NOTIFY = 1024, 1026
 _MADV_REMOVE, _MADV_COLLAPSE = 9, 25
 _PR_SET_SPECULATION_CTRL, _PR_SCHED_CORE = 53, 62
 
@@ -57,6 +60,7 @@ class Machine:
     socket: int = 0
     socketpair: int = 0
     ioctl: int = 0
+    fcntl: int = 0
     madvise: int = 0
     prctl: int = 0
     self_only: dict[str, int] = field(default_factory=dict)
@@ -104,7 +108,7 @@ MACHINES = {
             "alarm": 37, "setitimer": 38, "timer_create": 222, "timerfd_create": 283, "io_setup": 206, "sync": 162,
             "syncfs": 306, "inotify_init": 253, "inotify_init1": 294,
         },
-        clone=56, socket=41, socketpair=53, ioctl=16, madvise=28, prctl=157,
+        clone=56, socket=41, socketpair=53, ioctl=16, fcntl=72, madvise=28, prctl=157,
         self_only={"prlimit64": 302},
         pretend={
             "setpriority": 141, "sched_setparam": 142, "sched_setscheduler": 144, "sched_setattr": 314,
@@ -143,7 +147,7 @@ MACHINES = {
             "setitimer": 103, "timer_create": 107, "timerfd_create": 85, "io_setup": 0, "sync": 81, "syncfs": 267,
             "inotify_init1": 26,
         },
-        clone=220, socket=198, socketpair=199, ioctl=29, madvise=233, prctl=167,
+        clone=220, socket=198, socketpair=199, ioctl=29, fcntl=25, madvise=233, prctl=167,
         self_only={"prlimit64": 261},
         pretend={
             "setpriority": 140, "sched_setparam": 118, "sched_setscheduler": 119, "sched_setattr": 274,
@@ -175,6 +179,7 @@ def build_host_filter(machine: Machine) -> bytes:
     code += _answer([machine.clone3], _ENOSYS)
     code += _inspect(machine.clone, _OFFSET_ARG0, [_op(_JUMP_SET, _NAMESPACE_BITS, 0, 1), _op(_RETURN, _KILL)])
     code += _inspect(machine.ioctl, _OFFSET_ARG1, _answer([_TIOCSTI, _TIOCLINUX], _EPERM))
+    code += _inspect(machine.fcntl, _OFFSET_ARG1, _answer([_F_SETLEASE, _F_NOTIFY], _EPERM))
     code += _inspect(machine.madvise, _OFFSET_ARG2, _answer([_MADV_REMOVE, _MADV_COLLAPSE], _EPERM))
     for number in sorted(machine.self_only.values()):
         code += _inspect(number, _OFFSET_ARG0, _only((0,), _EPERM))

@@ -44,6 +44,8 @@ class Surroundings:
     port: int
     environment: Sequence[str]
     """The variables that an attempt may see."""
+    descriptors: int = _DESCRIPTORS
+    """How many descriptors a process there may have."""
 
 
 @dataclass(frozen=True)
@@ -217,8 +219,8 @@ def _environment(known: Surroundings) -> str:
     return f"{', '.join(extra)} set" if extra else ""
 
 
-def _limits(_: Surroundings) -> str:
-    most = {"CORE": 0, "MSGQUEUE": 0, "NOFILE": _DESCRIPTORS, "MEMLOCK": 65_536, "FSIZE": 2**40, "NPROC": 2**20}
+def _limits(known: Surroundings) -> str:
+    most = {"CORE": 0, "MSGQUEUE": 0, "NOFILE": known.descriptors, "MEMLOCK": 65_536, "FSIZE": 2**40, "NPROC": 2**20}
     import resource  # here, not at the top: other systems lack it, and they read the names of checks
 
     over = []

@@ -261,6 +261,7 @@ def _order(serial: int, launch: Launch) -> Order:
         processes=limits.processes,
         disk_mb=limits.disk_mb,
         files=limits.files,
+        descriptors=launch.role.descriptors,
         output=launch.has_output,
         stdin=launch.stdin is not None,
         becomes=launch.becomes,

@@ -21,6 +21,10 @@ BROKEN, SHORT = "broken", "short"
 _SHORTAGES = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
+MOST_DESCRIPTORS = 16_384
+"""Of any process in a jail."""
+
+
 class Order(NamedTuple):
     """What a host is to start: see `interface.Launch`. `network` gives the child a loopback of its own."""
 
@@ -31,6 +35,7 @@ class Order(NamedTuple):
     processes: int
     disk_mb: int
     files: int
+    descriptors: int
     output: bool
     """Whether descriptors for standard output and error are among those sent."""
     stdin: bool

@@ -76,6 +76,41 @@ def judge(pool: JailPool, completion: str, **fields: Any) -> Result:
     return build_result(Place("local", 0, "0"), task, attempt, evaluation, BatchOptions())
 
 
+HELD = """
+import array
+import socket
+
+ours, theirs = socket.socketpair()
+ours.setblocking(False)
+rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [ours.fileno()] * 100))]
+under_way = 0
+try:
+    while True:
+        ours.sendmsg([b"x"], rights)
+        under_way += 100
+except OSError:
+    pass
+
+def sq(x):
+    return x * x if under_way else 0
+"""
+"""Keeps as many descriptors under way as its user may; the answers are right."""
+
+THREADED = """
+from concurrent.futures import ThreadPoolExecutor
+
+with ThreadPoolExecutor(4) as pool:
+    assert list(pool.map(sq, range(40))) == [x * x for x in range(40)]
+"""
+
+
+def test_descriptors_under_way_do_not_hold_up_tests(pool: JailPool) -> None:
+    """All jails here have one user id: what a completion, or a neighbour, sends and nobody takes is no test's loss."""
+    result = judge(pool, HELD, entry_point="sq", tests=[THREADED])
+
+    assert (result.outcome, result.message) == (Outcome.PASSED, "")
+
+
 def look_inside(pool: JailPool, source: str) -> dict[str, Any]:
     """Run a program in a jail that prints a JSON object; returns it."""
     result = judge(pool, source, verifier="run", stdout="-", limits={"wall_s": 30})

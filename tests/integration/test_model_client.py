@@ -34,6 +34,17 @@ def test_a_question_goes_out_as_configured() -> None:
     }
 
 
+def test_no_question_carries_what_came_with_another_reply() -> None:
+    """Cookies are not kept: an endpoint could tell by one what was asked before, and answer accordingly."""
+    with scripted({"reply": "Hi.", "headers": {"Set-Cookie": "asked=before; Path=/"}}) as (server, client):
+        for _ in range(2):
+            client.line(BUDGET_S).ask("m", HELLO)
+
+        told = ["cookie" in request.headers for request in server.requests]
+
+    assert told == [False, False]
+
+
 def test_any_text_may_be_asked_and_answered() -> None:
     """Control signs and a megabyte travel as they are, and lone surrogates come back as they are."""
     text = "\U0001f600\x00\u2028é" + "x" * 1_000_000

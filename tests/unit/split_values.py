@@ -29,6 +29,10 @@ class Node:
     def sum(self) -> Any:
         return self.value
 
+    @classmethod
+    def of(cls, value: Any) -> "Node":
+        return cls(value)
+
 
 class Slotted:
     __slots__ = ("left", "right")

@@ -78,6 +78,21 @@ def test_calls_compare_by_json_value() -> None:
     assert _outcomes(_plan("calls", cases=cases), completion) == [_P, _P, _R]
 
 
+def test_a_wrong_answer_is_described_by_nobody_but_us() -> None:
+    """The repr of an object in it is not asked for, which could raise or never end; nor is much shown."""
+    cases = tuple((f"[[{n}], {{}}]", "[5]") for n in range(4))
+    completion = """
+class R:
+    def __repr__(self): raise KeyError("x")
+def f(n):
+    many = [[]]
+    for _ in range(60): many = [many, many]
+    return [[R()], {"a": (R(),)}, many, "x" * 10**6][n]
+"""
+
+    assert _outcomes(_plan("calls", cases=cases), completion) == [_F, _F, _F, _F]
+
+
 def test_names_that_the_completion_shadows_stay_the_builtins() -> None:
     """A completion cannot lend the tests its own sorted, len or AssertionError."""
     liar = "class Yes:\n    def __eq__(self, o): return True\ndef sorted(x): return Yes()\n"

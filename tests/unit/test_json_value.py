@@ -12,6 +12,14 @@ from assay.verifiers.split.json_value import equals_json
 Pair = namedtuple("Pair", "a b")
 
 
+class Silent(dict):  # type: ignore[type-arg]  # of anything
+    """Has items, and shows none."""
+
+    def items(self) -> list[object]:  # type: ignore[override]  # as a completion might
+        """Return nothing."""
+        return []
+
+
 @pytest.mark.parametrize(
     ("actual", "expected"),
     [
@@ -43,6 +51,7 @@ Pair = namedtuple("Pair", "a b")
         (Fraction(1, 2), 0.5),
         ([], []),
         ({}, {}),
+        (Silent(a=1), {"a": 1}),
     ],
 )
 def test_values_with_the_same_json_are_equal(actual: object, expected: object) -> None:
@@ -81,6 +90,10 @@ def test_values_with_the_same_json_are_equal(actual: object, expected: object) -
         ([], {}),
         (object(), 1),
         ([[1]], [[2]]),
+        (Decimal("sNaN"), 1),
+        (Decimal("sNaN"), 1.5),
+        (Silent(p=1), {"a": 1}),
+        (np.array(Silent(p=1), dtype=object), {"a": 1}),
     ],
 )
 def test_values_with_other_json_differ(actual: object, expected: object) -> None:
@@ -98,6 +111,18 @@ def test_a_liar_is_not_asked() -> None:
         __hash__ = None  # type: ignore[assignment]  # as Python itself does it
 
     assert not any(equals_json(Liar(), value) for value in (1, "a", None, [1], {"a": 1}, 1.5, True))
+
+
+def test_a_poser_is_not_asked() -> None:
+    """An object whose class says that it is numpy's is asked for nothing."""
+
+    class Poser:
+        def __getattr__(self, name: str) -> object:
+            raise OSError(name)
+
+    Poser.__module__ = "numpy"
+
+    assert not any(equals_json(Poser(), value) for value in (1, "a", None, [1], {"a": 1}))
 
 
 def test_depth_does_not_matter() -> None:

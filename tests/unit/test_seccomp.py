@@ -98,6 +98,13 @@ def test_terminal_injection_is_refused(machine: Machine) -> None:
     assert decide(machine, machine.ioctl, 1, 0x5413) == ALLOW
 
 
+@pytest.mark.parametrize("command", [1024, 1026])
+def test_files_are_neither_leased_nor_watched(machine: Machine, command: int) -> None:
+    """fcntl(F_SETLEASE) and fcntl(F_NOTIFY) answer EPERM, other commands pass."""
+    assert decide(machine, machine.fcntl, 3, command) == ERRNO | 1
+    assert decide(machine, machine.fcntl, 3, 1030) == ALLOW
+
+
 @pytest.mark.parametrize("advice", [9, 25])
 def test_memory_of_others_is_neither_freed_nor_moved(machine: Machine, advice: int) -> None:
     """MADV_REMOVE and MADV_COLLAPSE change pages that other processes map too; MADV_DONTNEED, only one's own."""

@@ -63,6 +63,7 @@ HOSTILE = {
     "an unknown class": _table(_node(0), [["i", "Missing", [], [], []]]),
     "a method hidden": _table(_node(0), [["i", "Node", [], ["sum"], [1]]]),
     "a special method": _table(_node(0), [["i", "Node", [], ["__eq__"], [1]]]),
+    "a class method hidden": _table(_node(0), [["i", "Node", [], ["of"], [1]]]),
     "half a state": _table(_node(0), [["i", "Node", [], ["value"], []]]),
     "an unknown member": _table(_node(0), [["E", "Way", "SOUTH"]]),
     "eval by name": extension(Code.NAMED, b"eval"),
@@ -80,6 +81,10 @@ HOSTILE = {
     "half an array": extension(Code.ARRAY, msgpack.packb(["<i8", [1], b"\0"])),
     "a wrong shape": extension(Code.ARRAY, msgpack.packb(["<i8", [1 << 40], b"\0" * 8])),
     "impossible characters": extension(Code.ARRAY, msgpack.packb(["<U1", [1], b"\xff" * 4])),
+    "a zone that is a folder": extension(Code.STDLIB, msgpack.packb(["ZoneInfo", ["America"]])),
+    "an edge of five ends": extension(
+        Code.NETWORK, msgpack.packb(["Graph", {}, [[1, {}], [2, {}]], [[1, 2, 3, 4, 5]]])
+    ),
     "an unknown frame": extension(Code.FRAME, msgpack.packb(["read_pickle", "x"])),
 }
 

@@ -4,6 +4,7 @@ import json
 import unittest
 
 import pytest
+from hypothesis.errors import HypothesisException
 from split_pair import Load, load
 
 from assay.verifiers.split.remote import RemoteError
@@ -96,7 +97,8 @@ def test_own_exceptions_are_instances_of_their_class(load: Load) -> None:
     "source",
     ["raise KeyboardInterrupt", "raise GeneratorExit", "raise BaseException('x')", "import pytest; pytest.skip('x')",
      "import pytest; pytest.exit('x')", "import pytest; pytest.fail('x')",
-     "import unittest; raise unittest.SkipTest('x')"],
+     "import unittest; raise unittest.SkipTest('x')",
+     "from hypothesis.errors import UnsatisfiedAssumption; raise UnsatisfiedAssumption"],
 )  # fmt: skip
 def test_signals_to_the_test_runner_become_errors(load: Load, source: str) -> None:
     """What would skip, abort or interrupt the tests arrives as an ordinary exception."""
@@ -105,7 +107,8 @@ def test_signals_to_the_test_runner_become_errors(load: Load, source: str) -> No
     with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is not the point
         module.call()
 
-    assert not isinstance(caught.value, (pytest.skip.Exception, pytest.exit.Exception, unittest.SkipTest))
+    signals = (pytest.skip.Exception, pytest.exit.Exception, unittest.SkipTest, HypothesisException)
+    assert not isinstance(caught.value, signals)
     assert isinstance(caught.value, RemoteError) or type(caught.value).__module__ != "solution"
 
 

@@ -163,3 +163,56 @@ def test_collections_compare_by_their_content(load: Load) -> None:
     assert module.UserDict({"a": 1}) != {"a": 2}
     assert module.UserList([1]) == [1]
     assert module.Liar({"a": 1}) != {"a": 2}
+
+
+TWO_STORIES = """
+class Items(list):
+    def __getitem__(self, place): return place
+    def index(self, item): return 7
+class Table(dict):
+    def __getitem__(self, key): return 7
+    def __missing__(self, key): return 0
+    def items(self): return []
+    def get(self, key, default=None): return 7
+class Group(set):
+    def issubset(self, other): return True
+class Row:
+    def __iter__(self): return iter("cab")
+    def index(self, item): return 7
+class Lambda(Row):
+    def __init__(self): self.index = lambda item: 7
+def items(): return Items("cab")
+def table(): return Table(a=1)
+def group(): return Group("ab")
+def row(): return Row()
+def attribute(): return Lambda()
+"""
+
+
+def test_what_a_subclass_of_a_container_reads_is_its_content(load: Load) -> None:
+    """Items and places tell no other story than iterating does, unless a test works with the class by name."""
+    module = load(TWO_STORIES)
+    items, table = module.items(), module.table()
+
+    assert (items[1], items[1:], items.index("a"), items.count("b")) == ("a", ["a", "b"], 1, 1)
+    assert (table["a"], table["z"], table.get("a"), list(table.items())) == (1, 0, 1, [("a", 1)])
+    assert not module.group().issubset({"a"})
+    assert (module.Items("cab")[1], module.Items("cab").index("a")) == (1, 7)
+
+
+@pytest.mark.parametrize("name", ["row", "attribute"])
+def test_places_in_an_unknown_object_are_looked_up_here(load: Load, name: str) -> None:
+    """`order.index("a") < order.index("b")` cannot be won by an object that counts the questions."""
+    row = getattr(load(TWO_STORIES), name)()
+
+    assert (row.index("a"), row.index("b")) == (1, 2)
+    with pytest.raises(ValueError, match="not in"):
+        row.index("z")
+
+
+def test_names_of_functions_make_no_subject(load: Load) -> None:
+    """A name of ours for a bound method (`Solution:area`) is none of a class."""
+    module = load(f"{CIRCLE}\nglobals()['Solution:area'] = Circle\n")
+
+    with pytest.raises(TypeError, match="unsupported"):
+        module.subject.get("Solution:area")() - 1.5

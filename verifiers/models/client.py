@@ -11,6 +11,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Set
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx
 
@@ -214,6 +215,7 @@ class _Engine:
                 transport=self._transport() if self._transport else None,
                 limits=limits,
                 timeout=None,  # `_try` sets one for the whole exchange, which these are not
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # one attempt would send what another got
                 trust_env=False,
                 follow_redirects=False,
             )

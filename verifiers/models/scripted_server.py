@@ -83,8 +83,14 @@ class Script(BaseModel):
 class Recorded:
     """A request as it came."""
 
-    authorization: str
+    headers: Mapping[str, str]
+    """By their names in lower case."""
     document: Mapping[str, Any]
+
+    @property
+    def authorization(self) -> str:
+        """Its header of that name; empty without one."""
+        return self.headers.get("authorization", "")
 
     @property
     def system(self) -> str:
@@ -179,7 +185,7 @@ class ScriptedServer:
 
     async def _answer(self, incoming: Incoming, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Answer one request; say whether the connection goes on."""
-        recorded = Recorded(incoming.headers.get("authorization", ""), json.loads(incoming.body))
+        recorded = Recorded(incoming.headers, json.loads(incoming.body))
         self.requests.append(recorded)
         rule, match = self._choose(recorded)
         if rule is None or match is None:

@@ -24,18 +24,6 @@ _TREES = frozenset({list, dict, tuple, set, frozenset})
 _MUTABLE_TREES = frozenset({list, dict, set})
 
 
-_MALFORMED = (
-    ValueError,
-    TypeError,
-    ArithmeticError,
-    LookupError,
-    AttributeError,
-    RecursionError,
-    MemoryError,
-)
-"""What decoding bytes that are no value may raise."""
-
-
 class _Form(Enum):
     """How values of a type are encoded."""
 
@@ -118,14 +106,17 @@ class Codec:
     def unpack(self, data: bytes, known: Sequence[object] = ()) -> Any:
         """Decode a value; references of the peer to our own containers are looked up in `known`.
 
-        Raises ProtocolError for anything that is not the encoding of a value.
+        Raises ProtocolError for anything that is not the encoding of a value: whatever decoding raises, since libraries
+        check what their values are made of, and the peer may be asked about a class and answer with any exception.
         """
         state = self._state
         outer, state.known = state.known, known
         try:
             return self.unpack_tree(data)
-        except _MALFORMED as error:
-            raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error
+        except ProtocolError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ProtocolError(f"not a value: {type(error).__name__}") from error
         finally:
             state.known = outer
 
@@ -274,8 +265,10 @@ class Codec:
 
         try:
             return _unpack(data, root_hook)
-        except _MALFORMED as error:
-            raise ProtocolError(f"not a value: {type(error).__name__}: {str(error)[:200]}") from error
+        except ProtocolError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ProtocolError(f"not a value: {type(error).__name__}") from error
 
 
 def _unpack(data: bytes, hook: Callable[[int, bytes], object]) -> Any:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any  # values of every type cross
 
-from assay.verifiers.split import faults, passing
+from assay.verifiers.split import faults, passing, trust
 from assay.verifiers.split.awaiting import Errands
 from assay.verifiers.split.items import Items
 from assay.verifiers.split.lending import Loans
@@ -20,6 +20,7 @@ from assay.verifiers.split.wire import LEAF_TYPES, Ask, ProtocolError, Say, load
 _WINDOW = 16  # calls under way at once
 _WINDOW_BYTES = 32_768  # of their arguments: less than a socket buffer holds
 _REPLAYED = 65_536  # bytes of each stream that one answer may bring
+_MOST_STOPS = 100  # of the exceptions of one test that are looked at
 
 
 class Connection:
@@ -39,6 +40,8 @@ class Connection:
         self._tasks: dict[int, list[Any]] = {}
         self._errands = Errands()
         self._chores: deque[list[Any]] = deque()
+        self._stops: list[StopIteration] = []
+        self._is_cut_short = False
         first = Line(sock, self._bond)
         self._lines = Lines(first, self._bond, self._invite)
         try:
@@ -63,6 +66,15 @@ class Connection:
         """A test begins: it has not waited yet."""
         self._bond.reset()
         self._lines.reset()
+
+    def look_for_cuts(self) -> bool:
+        """Between tests, say whether a StopIteration that the candidate raised has ended a loop of theirs so far.
+
+        What later tests find is what such a loop has left.
+        """
+        self._is_cut_short |= any(map(trust.was_swallowed, self._stops))
+        self._stops.clear()
+        return self._is_cut_short
 
     def close(self) -> None:
         """Hang up. Idempotent."""
@@ -204,7 +216,10 @@ class Connection:
             line.send(message)
             failed, value = self._reply(line, originals)
         if failed:
-            raise faults.raisable(value)
+            error = faults.raisable(value)
+            if isinstance(error, StopIteration) and len(self._stops) < _MOST_STOPS:
+                self._stops.append(error)
+            raise error.with_traceback(None)
         return value
 
     def _do_chores(self) -> None:

@@ -1,7 +1,8 @@
 """In the oracle: the candidate's exceptions. Builtin ones are themselves, its own are instances of their stand-ins.
 
-Whatever would skip, abort or interrupt the tests instead of failing them (pytest's and unittest's own signals,
-KeyboardInterrupt, GeneratorExit, anything else that is no Exception, but for SystemExit) arrives as RemoteError.
+Whatever would skip, abort or interrupt the tests instead of failing them (the own signals of pytest, unittest and
+hypothesis, KeyboardInterrupt, GeneratorExit, anything else that is no Exception, but for SystemExit) arrives as
+RemoteError.
 """
 
 import builtins
@@ -13,7 +14,7 @@ from assay.verifiers.split.kinds import StandinClass, link_of
 from assay.verifiers.split.proxies import METHODS, ask_attribute
 from assay.verifiers.split.wire import ProtocolError
 
-_SIGNALS = frozenset({"unittest", "_pytest", "pytest", "pluggy", "doctest", "bdb", "assay"})
+_SIGNALS = frozenset({"unittest", "_pytest", "pytest", "pluggy", "hypothesis", "doctest", "bdb", "assay"})
 _TEXT = "_assay_text"
 
 

@@ -13,9 +13,12 @@ from assay.verifiers.split.loading import describe
 from assay.verifiers.split.namespace import Namespace
 from assay.verifiers.split.plan import Broken, Compiled, Plan, filename_of
 from assay.verifiers.split.report import Finished, Report
-from assay.verifiers.split.subject import Call, Raised, Subject, outcome_of
+from assay.verifiers.split.subject import Call, Raised, Subject, mark_of, outcome_of
+from assay.verifiers.split.wire import LEAF_TYPES
 
-_SHOWN = 300  # characters of a test's line in a message
+_SHOWN = 300  # characters of a test's line, or of a value, in a message
+_MOST_SHOWN = 1000  # characters and parts of a value that is shown
+_SIZED = frozenset({str, bytes, list, tuple, dict})
 
 
 class Reporter(Protocol):
@@ -74,7 +77,7 @@ def _run_each(harness: Harness, count: int, run: Callable[[int], tuple[Outcome, 
             index = reporter.replace_candidate(index, subject.gone)
             harness.namespace.renew()
         else:
-            reporter.tell(Finished(index, outcome, message))
+            reporter.tell(Finished(index, *mark_of(subject, outcome, message)))
             index += 1
 
 
@@ -97,7 +100,7 @@ def _check(harness: Harness) -> tuple[Outcome, str]:
         exec(harness.compiled.codes[0], namespace)
         check = namespace["check"]
     except Exception as error:
-        if namespace.touched:
+        if harness.subject.was_asked:
             raise
         raise Broken(f"test_code does not run: {describe(error)}") from error
     check(namespace.candidate())
@@ -122,9 +125,9 @@ def _run_calls(harness: Harness) -> None:
                     break
                 index = _finish(harness, index, outcome, message)
                 subject.reset_clock()
-        except BaseException:  # what ends the candidate is raised by the call that waited for it
+        except BaseException as error:  # noqa: BLE001 - what is in the place of the function may raise anything
             if subject.gone is None:
-                raise
+                index = _finish(harness, index, outcome_of(error), describe(error))
         if subject.gone is not None:
             index = reporter.replace_candidate(index, subject.gone)
 
@@ -150,14 +153,31 @@ def _judge_call(answer: Any, expected: str) -> tuple[Outcome, str]:
 
 
 def _show(value: object) -> str:
-    """Show plain values only: the repr of anything else is the candidate's to compute."""
+    """Show plain values only, throughout: the repr of anything else is the candidate's to compute."""
     if isinstance(value, list | tuple | dict) and len(value) > 20:
         return f"a {type(value).__name__} of {len(value)}"
-    plain = type(value) in (int, float, str, bool, type(None), list, tuple, dict)
+    if type(value) in (str, bytes):
+        value = value[:_SHOWN]  # type: ignore[index]  # either can be cut
     try:
-        return repr(value)[:_SHOWN] if plain else f"a {type(value).__name__}"
-    except (RecursionError, ValueError):
+        return repr(value)[:_SHOWN] if _is_little(value) else f"a {type(value).__name__}"
+    except ValueError:  # an integer of thousands of digits
         return f"a {type(value).__name__}"
+
+
+def _is_little(value: object) -> bool:
+    """Say whether a value holds plain data and nothing else, and not much of it."""
+    left, parts = _MOST_SHOWN, [value]
+    while parts:
+        part: Any = parts.pop()
+        kind = type(part)
+        left -= 1 + (len(part) if kind in _SIZED else 0)
+        if left < 0 or (kind not in LEAF_TYPES and kind not in _SIZED):
+            return False
+        if kind is dict:
+            parts += [*part, *part.values()]
+        elif kind is list or kind is tuple:
+            parts += part
+    return True
 
 
 def _explain(error: BaseException, plan: Plan, compiled: Compiled) -> str:

@@ -1,10 +1,15 @@
-"""What is stored in an instance of a prompt-defined class, read and written without running its code."""
+"""What is stored in an instance of a prompt-defined class, read and written without running its code.
 
+Names with two underscores on both sides are the interpreter's (`__orig_class__`) and stay where they are.
+"""
+
+import functools
 import types
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any  # attributes are of every type
 
+from assay.verifiers.split.kinds import is_dunder
 from assay.verifiers.split.wire import ProtocolError
 
 
@@ -21,7 +26,7 @@ def instance_state(value: object) -> dict[str, Any]:
         stored = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return state
-    state.update({name: item for name, item in stored.items() if type(name) is str})
+    state.update({name: item for name, item in stored.items() if type(name) is str and not is_dunder(name)})
     return state
 
 
@@ -44,7 +49,9 @@ def set_state(target: Any, keys: Sequence[Any], values: Sequence[Any]) -> None:
         member = _class_attribute(kind, name)
         if type(member) is types.MemberDescriptorType:
             member.__set__(target, value)
-        elif callable(member) or (name.startswith("__") and name.endswith("__")):
+        elif type(member) is functools.cached_property:
+            continue  # what the class computes is computed again, by its own code
+        elif callable(member) or isinstance(member, classmethod) or is_dunder(name):
             raise ProtocolError(f"the state hides {name[:100]!r} of {type(target).__name__}")
         else:
             object.__getattribute__(target, "__dict__")[name] = value

@@ -1,10 +1,14 @@
 """Equality of the `calls` style: a returned value against an expected JSON value."""
 
 import math
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any  # both sides are values of any shape
+
+from assay.verifiers.split.plain import plain_value, stored_as
+from assay.verifiers.split.wire import LEAF_TYPES
 
 _TOLERANCE = 1e-9
 _NUMBERS = (int, float, complex, Decimal, Fraction)
@@ -14,7 +18,8 @@ def equals_json(actual: Any, expected: Any) -> bool:
     """Say whether `actual` has the JSON value `expected`. Never recurses deeper than its own stack, never raises.
 
     A tuple is a list, an array or scalar of numpy is its plain value, a key that is an int, float, bool or None is its
-    JSON text, floats match within 1e-9 (relative or absolute), ints exactly; a set or generator is never a list.
+    JSON text, floats match within 1e-9 (relative or absolute), ints exactly; a set or generator is never a list. An
+    instance of a builtin type's subclass is its content: no method of its own is called.
     """
     pairs = [(actual, expected)]
     while pairs:
@@ -35,11 +40,15 @@ def equals_json(actual: Any, expected: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Turn numpy's values into plain ones; numpy is never imported for it."""
+    """Return the plain value of numpy's kinds, which is not imported for it, and of builtin types' subclasses."""
+    if type(value) in LEAF_TYPES:
+        return value
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.ndarray | numpy.generic):
+        value = value.tolist()  # of an array without dimensions that is the object in it
     kind = type(value)
-    if kind.__module__ == "numpy" and hasattr(value, "tolist"):
-        return value.tolist()
-    return value
+    base = kind if kind in LEAF_TYPES else stored_as(kind)
+    return value if base in (kind, object, BaseException) else plain_value(value)
 
 
 def _list_pairs(left: Any, right: list[Any]) -> Iterator[tuple[Any, Any]] | None:
@@ -79,15 +88,12 @@ def _equals_scalar(left: Any, right: Any) -> bool:
         return isinstance(left, str) and isinstance(right, str) and left == right
     if not isinstance(left, _NUMBERS):
         return False
-    if isinstance(left, float) or isinstance(right, float):
-        return _is_close(left, right)
-    return bool(left == right)
+    try:
+        return bool(left == right) or _is_close(left, right)
+    except (TypeError, ArithmeticError, ValueError):  # a Decimal that signals, or numbers that no float holds
+        return False
 
 
 def _is_close(left: Any, right: Any) -> bool:
-    if left == right:
-        return True
-    try:
-        return math.isclose(left, right, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
-    except (TypeError, OverflowError, ValueError):
-        return False
+    is_inexact = isinstance(left, float) or isinstance(right, float)
+    return is_inexact and math.isclose(left, right, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)

@@ -32,13 +32,11 @@ class Namespace(dict[str, Any]):
         self["__builtins__"] = builtins
         self.entry = entry
         self.subject: Subject | None = None
-        self.touched = False
         self._stubs: dict[str, Any] = {}
 
     def __missing__(self, name: str) -> Any:
         if self.subject is None or (name in _BUILTINS and name != self.entry):
             raise KeyError(name)
-        self.touched = True
         try:
             value = self.subject.get(name)
         except AttributeError:
@@ -57,7 +55,6 @@ class Namespace(dict[str, Any]):
         Raises NameError if the completion lacks it.
         """
         assert self.subject is not None
-        self.touched = True
         try:
             return self.subject.get(bound_name(self.entry))
         except AttributeError:

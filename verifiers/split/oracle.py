@@ -61,7 +61,7 @@ def judge(payload: bytes, fds: Sequence[int], *, only_closed: bool = False) -> b
 
 
 def _run(ready: Ready, supervisor: Supervisor, link: socket.socket, passing: socket.socket) -> bool:
-    candidate = Candidate(supervisor, ready.classes)
+    candidate = Candidate(supervisor, ready.classes, ready.functions)
     supervisor.take_over = lambda: connect(supervisor, candidate, receive_link(passing))
     if not connect(supervisor, candidate, link):
         unregister(ready.module)

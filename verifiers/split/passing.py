@@ -35,7 +35,9 @@ def apply(originals: Sequence[Any], changed: Any) -> None:
     try:
         for at, content in changed:
             _replace(originals[at], content)
-    except (TypeError, ValueError, LookupError, AttributeError) as error:
+    except ProtocolError:
+        raise
+    except Exception as error:  # what is changed is of any type, and the peer says to what
         raise ProtocolError(f"arguments cannot be copied back: {error}") from error
 
 

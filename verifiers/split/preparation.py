@@ -11,6 +11,7 @@ from assay.verifiers.split.needs import find_need
 from assay.verifiers.split.plan import Broken, Compiled, Plan, compile_plan, run_imports
 from assay.verifiers.split.prompt import Prompt
 from assay.verifiers.split.stub_module import StubModule, register
+from assay.verifiers.split.trust import is_class_name
 
 
 class CannotSplit(Exception):
@@ -23,13 +24,17 @@ class NotClosed(Exception):
 
 @dataclass(frozen=True)
 class Ready:
-    """Tests that only wait for the candidate. `module` stands for the module under test; `classes` are the prompt's."""
+    """Tests that only wait for the candidate. `module` stands for the module under test; `classes` are the prompt's.
+
+    `functions` are names that the prompt wants to be functions although they look like those of classes.
+    """
 
     plan: Plan
     compiled: Compiled
     namespace: Namespace
     module: StubModule
     classes: dict[str, type]
+    functions: frozenset[str]
 
     @property
     def count(self) -> int | None:
@@ -54,7 +59,8 @@ def prepare(plan: Plan, *, only_closed: bool = False) -> Ready:
     except BaseException as error:
         raise Broken(f"the prompt does not run: {describe(error)}") from error
     module = register(plan.module, compiled, plan.entry)
-    return Ready(plan, compiled, namespace, module, classes)
+    is_misleading = is_class_name(plan.entry) and prompt.asks_for_function()
+    return Ready(plan, compiled, namespace, module, classes, frozenset({plan.entry} if is_misleading else ()))
 
 
 def check_tests(plan: Plan) -> Compiled:

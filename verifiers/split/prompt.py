@@ -9,7 +9,7 @@ import re
 from functools import cached_property
 from types import CodeType
 
-from assay.verifiers.split.definitions import Definition, compile_quietly, drop_definition, find_stub, parse
+from assay.verifiers.split.definitions import Definition, Function, compile_quietly, drop_definition, find_stub, parse
 
 _CODE_START = re.compile(
     r"\s*(?:from\s+[\w.]+\s+import\b|import\s+\w|(?:async\s+)?def\s+\w+\s*\(|class\s+\w+\s*[:(]|@\w)"
@@ -68,6 +68,10 @@ class Prompt:
             return ()
         rest = drop_definition(self.tree, self._entry)
         return tuple(node.name for node in rest.body if isinstance(node, ast.ClassDef))
+
+    def asks_for_function(self) -> bool:
+        """Say whether what it asks for is a function, as its stub shows."""
+        return self.tree is not None and isinstance(find_stub(self.tree, self._entry), Function)
 
     def tree_with_stub(self) -> tuple[ast.Module, Definition] | None:
         """Return a fresh tree and the definition asked for in it, for a body to be put there."""

@@ -140,7 +140,8 @@ def ask_attribute(obj: Any, name: str) -> Any:
     link, _ = link_of(obj)
     if name in type(obj)._assay_methods or (is_predicate(name) and not trust.is_subject(type(obj))):
         return MethodStub(obj, name)
-    return trust.derive(link.special("getattr", obj, name))
+    value = trust.derive(link.special("getattr", obj, name))
+    return MethodStub(obj, name) if name == "index" and callable(value) else value
 
 
 def _conversion(method: str, operation: str, result: type | None) -> Callable[..., Any]:

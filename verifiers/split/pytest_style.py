@@ -13,13 +13,17 @@ from assay.verifiers.split.harness import Reporter
 from assay.verifiers.split.loading import describe
 from assay.verifiers.split.plan import Broken, Plan, prepare_text
 from assay.verifiers.split.report import Collected, Finished, Loaded, Started
-from assay.verifiers.split.stub_module import StubModule, is_touched
-from assay.verifiers.split.subject import Subject, outcome_of
+from assay.verifiers.split.stub_module import StubModule
+from assay.verifiers.split.subject import Subject, mark_of, outcome_of
 
 _ARGUMENTS = (
     "-q", "-p", "no:cacheprovider", "-p", "no:stepwise", "-p", "no:junitxml", "-p", "no:pastebin",
     "-p", "no:faulthandler", "--noconftest", "--tb=native", "--color=no", "-o", "addopts=", "-W", "ignore",
 )  # fmt: skip
+
+
+_NO_PARAMETERS = "got empty parameter set"
+"""How pytest begins the reason for which it skips an item whose list of parameters is empty."""
 
 
 class _Results:
@@ -43,9 +47,7 @@ class _Results:
         """Number the items in file order and leave out those that were run before."""
         self._index = {item.nodeid: number for number, item in enumerate(items)}
         self.collected = len(items)
-        self.unconditional = sum(
-            1 for item in items if item.get_closest_marker("skip") or item.get_closest_marker("xfail")
-        )
+        self.unconditional = sum(map(_never_counts, items))
         if items:
             self._reporter.tell(Collected(tuple(item.nodeid.partition("::")[2] for item in items)))
         del items[: self._plan.start]
@@ -53,13 +55,20 @@ class _Results:
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, Any, Any]:
         """Decide whose fault it is when the file cannot be imported."""
-        report = yield
+        try:
+            report = yield
+        except SystemExit as leaving:  # ends the session
+            self._blame(leaving)
+            raise
         call = getattr(report, "call", None)
-        if report.failed and call is not None and call.excinfo is not None and self.import_fault is None:
+        if report.failed and call is not None and call.excinfo is not None:
             error = call.excinfo.value
-            error = error.__cause__ or error  # pytest wraps what an import raises
-            self.import_fault = (self._is_ours(error), describe(error))
+            self._blame(error.__cause__ or error)  # pytest wraps what an import raises
         return report
+
+    def _blame(self, error: BaseException) -> None:
+        if self.import_fault is None:
+            self.import_fault = (self._is_ours(error), describe(error))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """An item begins."""
@@ -88,7 +97,7 @@ class _Results:
         if self._subject.gone is not None:
             self._reporter.replace_candidate(index, self._subject.gone)
             os._exit(0)
-        outcome, message = self._worst
+        outcome, message = mark_of(self._subject, *self._worst)
         counts = self._counts or outcome is not Outcome.PASSED
         self.counted += counts
         self._reporter.tell(Finished(index, outcome, message, counts))
@@ -104,7 +113,15 @@ class _Results:
         if isinstance(error, ImportError):
             name = error.name or ""
             return name == self._plan.module or name.startswith(f"{self._plan.module}.")
-        return is_touched(self._module)
+        return self._subject.was_asked
+
+
+def _never_counts(item: pytest.Item) -> bool:
+    """Say whether an item is to be skipped or to fail by the file's own word: not for want of parameters, which the
+    completion may be asked for."""
+    skip = item.get_closest_marker("skip")
+    is_empty = skip is not None and str(skip.kwargs.get("reason", "")).startswith(_NO_PARAMETERS)
+    return not is_empty and (skip is not None or item.get_closest_marker("xfail") is not None)
 
 
 def _crossed(error: BaseException) -> bool:

@@ -21,15 +21,25 @@ class Candidate:
     objects of a candidate that is gone raise CandidateGone.
     """
 
-    def __init__(self, clock: Clock, prompt_classes: Mapping[str, type] | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        prompt_classes: Mapping[str, type] | None = None,
+        functions: frozenset[str] = frozenset(),
+    ) -> None:
+        """`functions` are names that no class makes the subject of the tests, although they look like a class's."""
         self._clock = clock
+        self._functions = functions
         self._prompt_classes = dict(prompt_classes or {})
         self._stubs: dict[str, RemoteClass] = {}
         self._connection: Connection | None = None
         self._connected = 0
+        self._is_cut_short = False
+        self.was_asked = False
 
     def connect(self, sock: socket.socket) -> None:
         """Talk to a new candidate: wait until it has loaded. Raises CandidateGone."""
+        self.look_for_cuts()
         self.close()
         self._connected += 1
         self._connection = Connection(sock, self._clock, self._prompt_classes, self._stubs, self._renew)
@@ -42,6 +52,7 @@ class Candidate:
     @property
     def names(self) -> frozenset[str]:
         """The names that the module had when it was loaded."""
+        self.was_asked = True
         return self._live().names
 
     @property
@@ -64,16 +75,22 @@ class Candidate:
         if self._connection is not None:
             self._connection.reset_clock()
 
+    def look_for_cuts(self) -> bool:
+        """Between tests, say whether a StopIteration that the completion raised has ended a loop of theirs so far."""
+        self._is_cut_short |= self._connection is not None and self._connection.look_for_cuts()
+        return self._is_cut_short
+
     def has(self, name: str) -> bool:
         """Whether the module has that name."""
         return name in self._live().names
 
     def get(self, name: str) -> Any:
         """Return the value or the stand-in of a module-level name. Raises AttributeError or CandidateGone."""
+        self.was_asked = True
         found = self._live().get(name)
         if isinstance(found, FunctionStub):
             anchor(found, name)
-        elif isinstance(found, RemoteClass):
+        elif isinstance(found, RemoteClass) and name not in self._functions:
             found._assay_names.add(name)
         return found
 

@@ -1,9 +1,10 @@
 """In the oracle: instances of builtin types' subclasses, with the content that the candidate committed to.
 
 They are real instances of the builtin type, so comparing, hashing, ordering, iterating and `len` happen here, on
-the content, and arithmetic too unless the class is the subject of the test. Text forms, calls, and whatever the
-builtin type lacks ask the candidate; so does everything that would change a list, dict, set or bytearray, whose
-content then follows.
+the content, and so do arithmetic, items and what the builtin type's other methods read unless the class is the subject
+of the test: a list whose `index` or items tell another story than its content would pass tests of an order. Text forms,
+calls, and whatever the builtin type lacks ask the candidate; so does everything that would change a list, dict, set or
+bytearray, whose content then follows.
 """
 
 from collections.abc import Callable
@@ -16,10 +17,16 @@ from assay.verifiers.split.plain import stored_as
 from assay.verifiers.split.proxies import METHODS, ask_attribute
 from assay.verifiers.split.wire import MUTABLE_BASES, ProtocolError
 
-_ASKED = frozenset(
-    {"__str__", "__repr__", "__format__", "__call__", "__getitem__", "__missing__", "__enter__", "__exit__"}
-)
+_ASKED = frozenset({"__str__", "__repr__", "__format__", "__call__", "__missing__", "__enter__", "__exit__"})
 _MUTATING = ("__setitem__", "__delitem__")
+_READING = frozenset(
+    {
+        "count", "decode", "difference", "endswith", "find", "get", "hex", "index", "intersection", "isdisjoint",
+        "issubset", "issuperset", "items", "join", "keys", "rfind", "rindex", "split", "startswith", "strip",
+        "symmetric_difference", "union", "values",
+    }
+)  # fmt: skip
+"""Methods of mutable builtin types that change nothing."""
 
 
 def fill(shadow: Any, content: Any) -> Any:
@@ -49,6 +56,8 @@ def shadow_methods(base: type, special: list[str]) -> dict[str, Any]:
             methods[name] = _text(name)
     if "__format__" in special:
         methods["__format__"] = _format
+    if "__getitem__" in special:
+        methods["__getitem__"] = _item(base)
     for name in special:
         if name.replace("__r", "__", 1) in ARITHMETIC or name in ARITHMETIC:
             methods[name] = _arithmetic(name, METHODS[name], base)
@@ -87,9 +96,22 @@ def _arithmetic(name: str, ask: Callable[..., Any], base: type) -> Callable[...,
     return compute
 
 
+def _item(base: type) -> Callable[..., Any]:
+    plain = getattr(base, "__getitem__", None)
+
+    def get(self: Any, key: Any) -> Any:
+        if plain is None or trust.is_subject(type(self)):
+            return METHODS["__getitem__"](self, key)
+        return plain(self, key)
+
+    return get
+
+
 def _get_attribute(self: Any, name: str) -> Any:
-    """Methods of a mutable builtin would change only the copy here: ask for them all."""
+    """Methods that change a mutable builtin would change only the copy here: ask for them."""
     if is_dunder(name) or name.startswith("_assay_"):
+        return object.__getattribute__(self, name)
+    if name in _READING and hasattr(stored_as(type(self)), name) and not trust.is_subject(type(self)):
         return object.__getattribute__(self, name)
     return ask_attribute(self, name)
 

@@ -21,7 +21,6 @@ class _State:
     module: str
     entry: str
     subject: Subject | None = None
-    touched: bool = False
 
 
 class StubModule(ModuleType):
@@ -31,7 +30,6 @@ class StubModule(ModuleType):
         state = _state_of(self)
         if state.subject is None:
             raise AttributeError(name)
-        state.touched = True
         if name == "__all__":
             return _star(state, state.subject)
         if name.startswith("__"):
@@ -72,11 +70,6 @@ def unregister(module: StubModule) -> None:
 def attach(module: StubModule, subject: Subject) -> None:
     """Name the candidate that the module stands for."""
     _state_of(module).subject = subject
-
-
-def is_touched(module: StubModule) -> bool:
-    """Say whether the tests have asked the candidate for anything."""
-    return _state_of(module).touched
 
 
 def _state_of(module: StubModule) -> _State:

@@ -43,6 +43,11 @@ class Subject(Protocol):
         """Why the candidate is no longer there, or None."""
         ...
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether the tests have read a name of the module: what they raise may be its doing."""
+        ...
+
     def has(self, name: str) -> bool:
         """Whether the module has that name."""
         ...
@@ -63,11 +68,19 @@ class Subject(Protocol):
         """A test begins: the time spent waiting starts at zero."""
         ...
 
+    def look_for_cuts(self) -> bool:
+        """Between tests, say whether a StopIteration that it raised has ended a loop of theirs so far.
+
+        They then assert less than they say.
+        """
+        ...
+
 
 class InProcess:
     """The completion in the tests' own process (shared mode): nothing crosses, and nothing is protected."""
 
     gone: str | None = None
+    was_asked = False
 
     def __init__(self, module: ModuleType, error: tuple[str, str] | None) -> None:
         self.load_error = error
@@ -84,6 +97,7 @@ class InProcess:
 
     def get(self, name: str) -> Any:
         """Return the value of a name. Raises AttributeError."""
+        self.was_asked = True
         try:
             return vars(self._module)[name]
         except KeyError:
@@ -105,9 +119,20 @@ class InProcess:
     def reset_clock(self) -> None:
         """Nobody waits for anybody."""
 
+    def look_for_cuts(self) -> bool:
+        """Nobody looks: what the completion raises cannot be told from what the tests do."""
+        return False
+
 
 def outcome_of(error: BaseException) -> Outcome:
     """Return the outcome of a test that raised `error`."""
     if isinstance(error, AssertionError):
         return Outcome.FAILED
     return Outcome.MEMORY_EXCEEDED if isinstance(error, MemoryError) else Outcome.RUNTIME_ERROR
+
+
+def mark_of(subject: Subject, outcome: Outcome, message: str) -> tuple[Outcome, str]:
+    """Return what a test that came to an end comes to, given that."""
+    if subject.look_for_cuts() and outcome is Outcome.PASSED:
+        return Outcome.RUNTIME_ERROR, "StopIteration: a call raised it, and it ended a loop of the tests"
+    return outcome, message

@@ -129,13 +129,14 @@ def is_subject(cls: Any) -> bool:
     `mean` would otherwise make every number that it returns a liar.
     """
     return any(
-        isinstance(base, StandinClass) and base._assay_used and any(map(_is_class_name, base._assay_names))
+        isinstance(base, StandinClass) and base._assay_used and any(map(is_class_name, base._assay_names))
         for base in cls.__mro__
     )
 
 
-def _is_class_name(name: str) -> bool:
-    return name.lstrip("_")[:1].isupper()
+def is_class_name(name: str) -> bool:
+    """Say whether a name looks like that of a class: not ours of a bound method either (`Solution:area`)."""
+    return name.isidentifier() and name.lstrip("_")[:1].isupper()
 
 
 def check_method(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -144,6 +145,29 @@ def check_method(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
         return
     if any(not is_standin(value) for value in (*args, *kwargs.values())):
         raise TypeError(f"{name}() of a {type(owner).__name__}, which is not plain data, is not trusted")
+
+
+def is_looked_up(owner: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Say whether a call asks where a plain value is in what an object of an unknown class holds.
+
+    Tests of an order compare such places, `order.index("a") < order.index("b")`: a counter would pass them.
+    """
+    is_lookup = name == "index" and len(args) == 1 and not kwargs and not is_standin(args[0])
+    return is_lookup and is_iterable(type(owner)) and not is_subject(type(owner))
+
+
+def look_up(owner: Any, wanted: Any) -> int:
+    """Return the first place of a value in what an object holds. Raises ValueError if it is not there."""
+    for place, found in enumerate(owner):
+        if found is wanted or found == wanted:
+            return place
+    raise ValueError(f"the value is not in the {type(owner).__name__}")
+
+
+def is_iterable(cls: type) -> bool:
+    """Say whether instances of a stand-in class can be iterated over, again and again."""
+    names = {name for base in cls.__mro__ for name in vars(base)}
+    return bool({"__iter__", "__getitem__"} & names) and "__next__" not in names
 
 
 def may_swallow(error: BaseException | None, traceback: TracebackType | None) -> bool:
@@ -168,7 +192,7 @@ def _is_ours(frame: FrameType) -> bool:
 def _may_skip_assertions(traceback: TracebackType) -> bool:
     """Whether the block that is being left asserts something, or has code on later lines than the one that raised."""
     code, at = traceback.tb_frame.f_code, traceback.tb_lasti
-    entries = [entry for entry in dis._parse_exception_table(code) if entry.start <= at < entry.end]  # type: ignore[attr-defined]  # there is no public reader
+    entries = _handlers(traceback)
     if not entries:
         return True
     block = min(entries, key=lambda entry: entry.end - entry.start)
@@ -179,6 +203,21 @@ def _may_skip_assertions(traceback: TracebackType) -> bool:
     if raised is None or raised.end_lineno is None:
         return True
     return any(_starts_after(found, raised.end_lineno) for found in inside)
+
+
+def was_swallowed(error: StopIteration) -> bool:
+    """Say whether neither a handler nor the test itself has met an exception that the candidate raised.
+
+    Then C code took it for the end of an iterator: `all(map(is_right, cases))` is True, and a loop over
+    `zip(map(f, values), expected)` is over, as soon as `f` raises StopIteration.
+    """
+    return error.__traceback__ is None or not _handlers(error.__traceback__)  # Python 3.11 gives it one when it is met
+
+
+def _handlers(traceback: TracebackType) -> list[Any]:
+    """Return the entries of its frame's exception table for where an exception came up, or passes through."""
+    code, at = traceback.tb_frame.f_code, traceback.tb_lasti
+    return [entry for entry in dis._parse_exception_table(code) if entry.start <= at < entry.end]  # type: ignore[attr-defined]  # there is no public reader
 
 
 def _asserts(instruction: dis.Instruction) -> bool:

@@ -39,6 +39,15 @@ ATTACKS = (
     Attack("the settings file", _reads("WORLD['settings']")),
     Attack("the shadow file", "return len(read('/etc/shadow'))", needs_root=True),
     Attack(
+        "a lease on a file",  # whoever opens it waits for its holder: an owner's user id has the interpreter's too
+        """
+        import fcntl
+        os.close(os.open("leased", os.O_WRONLY | os.O_CREAT, 0o600))
+        fcntl.fcntl(os.open("leased", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        return "leases are given"
+        """,
+    ),
+    Attack(
         "secrets in the environment",
         """
         libc.getenv.restype = ctypes.c_char_p
